@@ -1,0 +1,229 @@
+/**
+ * `npm run bench:webhooks`: what deliveries cost, to a receiver on loopback over TLS. PostgreSQL is the embedded server with its ordinary
+ * durability. It prints
+ *
+ * - deliveries a second of one worker beside a bare loop of undici with the same bodies and as many requests in flight, and their ratio;
+ * - the lag (from the event's time to its arrival) under 1 000 events a second, p50 and p99, and the same with 1 % of the receivers
+ *   hanging, and the ratio of the two p99.
+ *
+ *   npm run bench:webhooks -- 30000 20     deliveries of the first part, seconds of each second part
+ */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Agent } from "undici";
+import { readConfig } from "../../packages/server/src/config.ts";
+import { systemClock, systemRandom } from "../../packages/server/src/kernel/clock.ts";
+import { openPools, type Pools } from "../../packages/server/src/kernel/database/pool.ts";
+import { startEmbeddedPostgres } from "../../packages/server/src/kernel/postgres/embedded.ts";
+import { openLocalAuthority } from "../../packages/server/src/kernel/transport/certificates.ts";
+import { createTransactions, type Transactions } from "../../packages/server/src/kernel/tx.ts";
+import { snapshotEvents } from "../../packages/server/src/snapshots/index.ts";
+import { type Running, start } from "../../packages/server/src/start.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { silentLog } from "../../packages/server/src/testing/database.ts";
+import { sendHttp1 } from "../../packages/server/src/testing/https.ts";
+import type { TestService } from "../../packages/server/src/testing/running.ts";
+
+const deliveries = Number(process.argv[2] ?? 30_000);
+const seconds = Number(process.argv[3] ?? 20);
+/** Requests in flight: one first attempt per webhook, and the places of one host. */
+const concurrency = 32;
+const perAccount = 8;
+/** Of the first part. */
+const rounds = 3;
+/** Of the second part: receivers with a webhook each, and events in a commit. */
+const lagAccounts = 100;
+const eventsPerSecond = 1_000;
+const perCommit = 10;
+
+interface Readings {
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly lags: readonly number[];
+}
+
+const [, completed] = snapshotEvents;
+if (completed === undefined) throw new Error("there is no such event");
+const completedEvent = completed;
+const folder = await mkdtemp(path.join(tmpdir(), "emanet-bench-webhooks-"));
+const tls = path.join(folder, "tls");
+const authority = await openLocalAuthority({
+  ...{ folder: tls, names: [], clock: systemClock, random: systemRandom, log: silentLog },
+});
+authority.stop();
+const receiver = fork(path.join(import.meta.dirname, "receive.ts"), [tls]);
+const { port } = await answerOf<{ port: number }>(receiver);
+const postgres = await startEmbeddedPostgres({ folder, log: silentLog });
+try {
+  const pools = await openPools({ target: postgres.connection, log: silentLog });
+  const transactions = createTransactions(pools.app, systemClock, systemRandom, silentLog);
+  await throughput(pools, transactions);
+  await lagWithAndWithoutHanging(pools, transactions);
+  await pools.close();
+} finally {
+  receiver.disconnect();
+  await postgres.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+function answerOf<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once("message", (message) => resolve(message as T)));
+}
+
+async function readings(question: "read" | "reset"): Promise<Readings> {
+  const answer = answerOf<Readings>(receiver);
+  receiver.send(question);
+  return answer;
+}
+
+function startService(role: "api" | "worker" | "all"): Promise<Running> {
+  return start({
+    config: readConfig({
+      ...{ EMANET_PROFILE: "sandbox", EMANET_DATA_DIR: path.join(folder, "data"), EMANET_LISTEN: "127.0.0.1:0" },
+      ...{ EMANET_LOG_LEVEL: "error", EMANET_WEBHOOK_ALLOW: "127.0.0.1/32", EMANET_STORAGE: "memory:" },
+      EMANET_WEBHOOK_CA_FILE: path.join(tls, "ca.pem"),
+    }),
+    role,
+    database: postgres.connection,
+  });
+}
+
+/** Makes accounts with webhooks. Returns the ids of the accounts. */
+async function makeWebhooks(pools: Pools, accounts: number, each: number, pathOf: (index: number) => string) {
+  const running = await startService("api");
+  const service = { clock: systemClock, database: pools, tokens: running.tokens } as unknown as TestService;
+  const ca = await readFile(running.caFile ?? "", "utf8");
+  const ids: string[] = [];
+  for (let index = 0; index < accounts; index += 1) {
+    const { accountId, auth } = await tokenFor(service, { as: "client", kind: "api" });
+    ids.push(accountId ?? "");
+    for (let hook = 0; hook < each; hook += 1) {
+      const body = JSON.stringify({ url: `https://127.0.0.1:${port}/${pathOf(index)}`, events: ["*"] });
+      const headers = { ...auth, "content-type": "application/json" };
+      const made = await sendHttp1(`${running.url}/v1/webhooks`, ca, { method: "POST", headers, body });
+      if (made.status !== 201) throw new Error(made.body.toString());
+    }
+  }
+  await running.stop();
+  return ids;
+}
+
+async function emit(transactions: Transactions, accountId: string, count: number): Promise<void> {
+  const context = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal } as const;
+  await transactions.run(context, { kind: "account", accountId }, async (tx) => {
+    for (let index = 0; index < count; index += 1) {
+      tx.emit(completedEvent, { snapshot_id: randomUUID(), size_bytes: index }, { vaultId: randomUUID() });
+    }
+  });
+}
+
+async function removeWebhooks(pools: Pools): Promise<void> {
+  const client = await pools.owner.connect();
+  await client.query("select set_config('emanet.scope', 'system', false)");
+  for (const table of ["webhook_deliveries", "webhook_queues", "webhook_hours", "webhook_secrets", "webhooks"]) {
+    await client.query(`delete from emanet.${table}`);
+  }
+  client.release(true);
+}
+
+async function throughput(pools: Pools, transactions: Transactions): Promise<void> {
+  const body = JSON.stringify({
+    ...{ event: "snapshot.completed", event_id: randomUUID(), sequence: 88_214, account_id: randomUUID() },
+    ...{ created_at: new Date(systemClock.now()).toISOString(), snapshot_id: randomUUID(), size_bytes: 1 },
+  });
+  const ca = await readFile(path.join(tls, "ca.pem"), "utf8");
+  const agent = new Agent({ connections: concurrency, connect: { ca } });
+  const bareLoop = async (count: number) => {
+    await readings("reset");
+    let left = count;
+    const loop = async () => {
+      while (left > 0) {
+        left -= 1;
+        const answer = await agent.request({
+          ...{ origin: `https://127.0.0.1:${port}`, path: "/bare", method: "POST", body },
+          headers: { "content-type": "application/json" },
+        });
+        await answer.body.dump();
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, loop));
+    const { firstMs, lastMs } = await readings("read");
+    return count / ((lastMs - firstMs) / 1000);
+  };
+  await bareLoop(2_000);
+  const accounts = await makeWebhooks(pools, concurrency / perAccount, perAccount, () => "hook");
+  const events = Math.ceil(deliveries / concurrency / rounds);
+  const results: { readonly bare: number; readonly ours: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const accountId of accounts) {
+      for (let made = 0; made < events; made += 100) await emit(transactions, accountId, Math.min(100, events - made));
+    }
+    // One after the other, so that other work of the machine disturbs both.
+    const bare = await bareLoop(events * concurrency);
+    results.push({ bare, ours: await deliverAll(events * concurrency) });
+  }
+  await agent.close();
+  const median = (of: (result: (typeof results)[number]) => number) =>
+    results.map(of).toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+  print(
+    "bare loop of undici",
+    `${Math.round(median(({ bare }) => bare))} requests/s, ${concurrency} in flight, ${body.length} bytes`,
+  );
+  print("one worker", `${Math.round(median(({ ours }) => ours))} deliveries/s`);
+  print("ratio", `${Math.round(median(({ ours, bare }) => ours / bare) * 100)} % (median of ${rounds} rounds)`);
+  await removeWebhooks(pools);
+}
+
+/** Starts a worker on a full queue. Returns its deliveries a second. */
+async function deliverAll(count: number): Promise<number> {
+  await readings("reset");
+  const running = await startService("worker");
+  let now = await readings("read");
+  while (now.count < count) {
+    await delay(50);
+    now = await readings("read");
+  }
+  await running.stop();
+  return now.count / ((now.lastMs - now.firstMs) / 1000);
+}
+
+async function lagWithAndWithoutHanging(pools: Pools, transactions: Transactions): Promise<void> {
+  const measure = async (hanging: number) => {
+    const accounts = await makeWebhooks(pools, lagAccounts, 1, (index) => (index < hanging ? "hang" : "hook"));
+    const running = await startService("worker");
+    await readings("reset");
+    const startedMs = performance.now();
+    for (let made = 0; made < eventsPerSecond * seconds; made += perCommit) {
+      const dueMs = startedMs + (made / eventsPerSecond) * 1000;
+      if (dueMs > performance.now()) await delay(dueMs - performance.now());
+      await emit(transactions, accounts[(made / perCommit) % accounts.length] ?? "", perCommit);
+    }
+    const took = (performance.now() - startedMs) / 1000;
+    const wanted = (eventsPerSecond * seconds * (lagAccounts - hanging)) / lagAccounts;
+    for (let waited = 0; waited < 60_000 && (await readings("read")).count < wanted; waited += 100) await delay(100);
+    const { lags, count } = await readings("read");
+    await running.stop();
+    await removeWebhooks(pools);
+    const sorted = lags.toSorted((a, b) => a - b);
+    const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+    const rate = Math.round((eventsPerSecond * seconds) / took);
+    print(
+      `lag, ${hanging} of ${lagAccounts} hang`,
+      `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ${rate} events/s, ${count} of ${wanted} arrived`,
+    );
+    return at(0.99);
+  };
+  const without = await measure(0);
+  const withHanging = await measure(lagAccounts / 100);
+  print("p99 with hanging receivers", `${(withHanging / without).toFixed(2)} of p99 without`);
+}
+
+function print(name: string, value: string): void {
+  process.stdout.write(`${name.padEnd(28)} ${value}\n`);
+}

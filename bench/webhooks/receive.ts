@@ -1,0 +1,52 @@
+/**
+ * The receiver of the benchmark, a process of its own: HTTPS on loopback. A path with `hang` is never answered. It counts arrivals and how
+ * long after its `created_at` each event came, and answers questions of its parent: `reset` and `read`.
+ *
+ *   receive.ts <folder with server.key and server.pem>
+ */
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import path from "node:path";
+
+const folder = process.argv[2] ?? "";
+let count = 0;
+let firstMs = 0;
+let lastMs = 0;
+let lags: number[] = [];
+
+const read = (name: string) => readFileSync(path.join(folder, name));
+const server = createServer(
+  { key: read("server.key"), cert: read("server.pem"), keepAliveTimeout: 60_000 },
+  (request, response) => {
+    let text = "";
+    request.setEncoding("utf8");
+    request.on("data", (chunk: string) => {
+      text += chunk;
+    });
+    request.on("end", () => {
+      const now = performance.timeOrigin + performance.now();
+      if (request.url?.includes("hang")) return;
+      response.writeHead(200, { "content-length": "0" }).end();
+      if (count === 0) firstMs = now;
+      count += 1;
+      lastMs = now;
+      const created = /"created_at":"([^"]+)"/.exec(text)?.[1];
+      if (created !== undefined) lags.push(now - Date.parse(created));
+    });
+  },
+);
+
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  process.send?.({ port: typeof address === "object" && address !== null ? address.port : 0 });
+});
+
+process.on("message", (question) => {
+  if (question === "reset") {
+    count = 0;
+    lags = [];
+  }
+  process.send?.({ count, firstMs, lastMs, lags });
+});
+process.on("disconnect", () => process.exit());

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import { tokenFor } from "../../testing/accounts.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { webhookTest } from "../testing/webhook-test.ts";
 
@@ -84,9 +85,10 @@ test("a client that is held to vaults makes a webhook of these vaults", async ()
 test("403: an account in early access, whatever the operation", async () => {
   const account = await env.account();
   const { id } = await account.webhook({ url: valid.url });
-  await storedRows(env.service.database, "update emanet.accounts set early_access = true where id = $1", [
-    account.accountId,
-  ]);
+  const staff = await tokenFor(env.service, { as: "staff" });
+  const json = { early_access: true, reason: "test gerekçesi" };
+  const place = `/v1/admin/accounts/${account.accountId}/early-access`;
+  assert.equal((await env.service.send("POST", place, { json, headers: staff.auth })).status, 200);
   const calls: [string, string, unknown?][] = [
     ["POST", "/v1/webhooks", valid],
     ["GET", "/v1/webhooks"],
@@ -103,8 +105,8 @@ test("403: an account in early access, whatever the operation", async () => {
     ["GET", `/v1/webhook-deliveries/${id}`],
     ["POST", `/v1/webhook-deliveries/${id}/retry`],
   ];
-  for (const [method, path, json] of calls) {
-    const answer = await account.call(method, path, json);
+  for (const [method, path, body] of calls) {
+    const answer = await account.call(method, path, body);
     assert.deepEqual([answer.status, answer.json?.code], [403, "feature_not_enabled"], `${method} ${path}`);
   }
 });

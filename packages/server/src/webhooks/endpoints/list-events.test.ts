@@ -109,7 +109,10 @@ test("410: events that are not kept any more; without after the oldest kept one 
 test("403: a program whose account has webhooks off; the service's own pages answer for every role", async () => {
   const { accountId, get } = await reader();
   await emitEvents(service, accountId, 1);
-  await storedRows(service.database, "update emanet.accounts set early_access = true where id = $1", [accountId]);
+  const staff = await tokenFor(service, { as: "staff" });
+  const json = { early_access: true, reason: "test gerekçesi" };
+  const place = `/v1/admin/accounts/${accountId}/early-access`;
+  assert.equal((await service.send("POST", place, { json, headers: staff.auth })).status, 200);
   const refused = await get("");
   assert.deepEqual([refused.status, refused.json?.code], [403, "feature_not_enabled"]);
   for (const role of ["owner", "manager", "operator", "viewer", "auditor"]) {

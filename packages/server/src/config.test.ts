@@ -65,6 +65,7 @@ const bad: Readonly<Record<string, readonly string[]>> = {
   EMANET_SMTP_URL: ["mail.ornek.example", "https://mail.ornek.example"],
   EMANET_MAIL_FROM: ["   ", "Emanet", "noreply@", "Emanet <noreply>"],
   EMANET_STAFF_EMAIL: ["   ", "staff", "a@b@c.example", `${"x".repeat(250)}@ornek.example`, "a@x.example,b@x.example"],
+  EMANET_AUDIT_TSA_URL: ["tsa.ornek.example", "ftp://tsa.ornek.example"],
   EMANET_SMS_URL: ["sms.ornek.example", "ftp://sms.ornek.example"],
   EMANET_SMS_BODY: ["  "],
   EMANET_SMS_CONTENT_TYPE: ["  "],

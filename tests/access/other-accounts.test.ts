@@ -297,7 +297,7 @@ describe("an operation on one object", () => {
     const ofAccounts = rows.filter((row) => row["x-access"] === "account" || row["x-access"] === "person");
     assert.deepEqual(ofAccounts.map(({ operationId }) => operationId).sort(), Object.keys(examples).sort());
     // Public paths name no object of an account: OAuth pages are found by a secret, and documentation is public.
-    // A download link is its own right: it reads with the rights of its maker, whoever opens it.
+    // A download link is its own right: it reads with the rights of its maker.
     const isOpen = /^\/(oauth2|docs|v1\/downloads)\//;
     for (const row of rows.filter((one) => one["x-access"] === "public")) assert.match(row.path, isOpen);
     for (const row of rows.filter((one) => one["x-access"] === "staff")) assert.match(row.path, /^\/v1\/admin\//);

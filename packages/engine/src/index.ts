@@ -35,7 +35,7 @@ export { signerFromSeed, signerId, verifySignature } from "./format/signing.ts";
 export type { DiffPlace, TreeChange } from "./format/tree-diff.ts";
 export { diffTrees } from "./format/tree-diff.ts";
 export * from "./format/tree-entry.ts";
-export type { UnreadableNodes } from "./format/tree-reader.ts";
+export type { NodeFaults } from "./format/tree-reader.ts";
 export { entriesOf, findEntry, segmentsOf } from "./format/tree-reader.ts";
 export type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
 export { writerKeys } from "./format/vault-keys.ts";

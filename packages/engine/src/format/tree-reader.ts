@@ -32,13 +32,13 @@ export async function* entriesOf(
   source: NodeSource,
   root: Reference,
   after?: Uint8Array,
-  unreadable?: UnreadableNodes,
+  unreadable?: NodeFaults,
 ): AsyncGenerator<TreeEntry> {
   yield* walk(source, root, 0, { order: new NameOrder(), after, unreadable });
 }
 
 /** For a walk that goes on behind nodes that cannot be read. A node is named by its ordinal. */
-export interface UnreadableNodes {
+export interface NodeFaults {
   /** Whether the walk passes over the node without reading it. */
   isLeftOut(ordinal: number): boolean;
   /** A node could not be read. The walk goes on behind it, unless this throws. */
@@ -48,7 +48,7 @@ export interface UnreadableNodes {
 interface EntryWalk {
   readonly order: NameOrder;
   readonly after: Uint8Array | undefined;
-  readonly unreadable: UnreadableNodes | undefined;
+  readonly unreadable: NodeFaults | undefined;
 }
 
 async function* walk(source: NodeSource, at: Reference, depth: number, of: EntryWalk): AsyncGenerator<TreeEntry> {

@@ -1,4 +1,4 @@
-/** What a link leads to: a file, or an archive. Whoever opens it reads with the rights of the link's maker. */
+/** What a link leads to: a file, or an archive. It is read with the rights of the link's maker. */
 
 import type { AccessSpec, Ctx } from "../kernel/http/endpoint.ts";
 import { type RangeConditions, rangedReply } from "../kernel/http/range.ts";

@@ -5,9 +5,9 @@ import {
   type FileEntry,
   type FileReader,
   findEntry,
+  type NodeFaults,
   type Reference,
   type TreeEntry,
-  type UnreadableNodes,
 } from "@emanet/engine";
 
 /** Small files are read ahead: each needs some round trips to database and store, and few bytes. */
@@ -36,7 +36,7 @@ export interface WalkOptions {
   /** A path of the snapshot that the same walk has yielded before. The walk begins behind it, and does not yield the root. */
   readonly after?: Buffer;
   /** What to do about nodes of a directory that cannot be read; else the walk fails. */
-  readonly unreadable?: (directory: WalkedEntry) => UnreadableNodes;
+  readonly unreadable?: (directory: WalkedEntry) => NodeFaults;
 }
 
 const slash = Buffer.from("/");
@@ -62,7 +62,7 @@ export async function* entriesBelow(
   }
 }
 
-interface OpenDirectory extends WalkedEntry {
+interface WalkedDirectory extends WalkedEntry {
   readonly root: Reference;
   readonly entries: AsyncIterator<TreeEntry>;
 }
@@ -71,7 +71,7 @@ class TreeWalk {
   readonly #reader: FileReader;
   readonly #writeName: WriteName;
   readonly #unreadable: WalkOptions["unreadable"];
-  readonly #open: OpenDirectory[] = [];
+  readonly #open: WalkedDirectory[] = [];
 
   constructor(reader: FileReader, { writeName = (name) => name, unreadable }: WalkOptions) {
     this.#reader = reader;
@@ -90,7 +90,7 @@ class TreeWalk {
   }
 
   /** Opens a directory, at the front or behind a name; nothing for other entries. */
-  open(at: WalkedEntry, after?: Uint8Array): OpenDirectory | null {
+  open(at: WalkedEntry, after?: Uint8Array): WalkedDirectory | null {
     if (at.entry.type !== "directory") return null;
     const { root } = at.entry;
     const entries = entriesOf(this.#reader.frames, root, after, this.#unreadable?.(at));
@@ -112,7 +112,7 @@ class TreeWalk {
     this.open(at);
   }
 
-  async #child(directory: OpenDirectory, entry: TreeEntry): Promise<WalkedEntry> {
+  async #child(directory: WalkedDirectory, entry: TreeEntry): Promise<WalkedEntry> {
     const name = await this.#writeName(entry.name, directory.root);
     return { entry, path: joined(directory.path, name), source: joined(directory.source, entry.name) };
   }

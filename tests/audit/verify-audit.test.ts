@@ -229,7 +229,8 @@ describe("mutations", () => {
       for (let i = 0; i < Math.ceil(count / 8); i++) {
         const sample = samples[i % samples.length] ?? assert.fail("no sample");
         const { bytes, expected } = mutate(sample, random);
-        if (bytes.equals(sample.bytes)) continue;
+        // The header of a CSV is the same in all: a cut behind it leaves the whole export of the other account.
+        if (bytes.equals(sample.bytes) || bytes.equals(sample.other)) continue;
         const place = await findingOf(bytes);
         assert.ok(place !== null, `${name} ${i} (${sample.format}) was not found`);
         if (expected !== null)

@@ -7,6 +7,7 @@ import { pathsOf, search } from "../search/testing.ts";
 import { runTask, type SnapshotJson, snapshotTest } from "../snapshots/testing.ts";
 import { scaled } from "../testing/scale.ts";
 import { seededRandom } from "../testing/seeded-random.ts";
+import { jobsDone } from "../testing/sent-messages.ts";
 import { defaultVaultId, makeVault } from "../vaults/testing.ts";
 import { findVaultsToProject, rebuildProjection } from "./jobs.ts";
 import { beginClearing, unwantSnapshot, wantSnapshot } from "./store.ts";
@@ -28,9 +29,10 @@ await search(env, "dosya-");
 const whole = await allVersions(env, vaultId);
 const names = (await search(env, "dosya-", "&limit=100")).data.length;
 
-/** Begins to make the projection again. No job of the service does it. */
-async function clear(): Promise<void> {
-  await inAccount(env, (tx) => beginClearing(tx, vaultId));
+/** Begins to make a projection again. No job of the service does it: the last one has ended. */
+async function clear(id = vaultId): Promise<void> {
+  await jobsDone(env.service, "paths.project_vault");
+  await inAccount(env, (tx) => beginClearing(tx, id));
 }
 
 test("a projection that is made again has the same versions", async () => {
@@ -145,7 +147,7 @@ test("a snapshot whose tree is damaged is left out, and the answer says that one
     const bytes = await readFile(file);
     await writeFile(file, bytes.fill(7, Math.floor(bytes.length / 4)));
   }
-  await inAccount(env, (tx) => beginClearing(tx, id));
+  await clear(id);
   const damaged: string[] = [];
   await (await projectorOf(env, id, { onDamage: (snapshot) => damaged.push(snapshot) })).run();
   assert.equal(damaged.length, 1);

@@ -1,5 +1,5 @@
 /**
- * The first byte of one file of a large snapshot that nobody has read: the process is new, and what it reads is not in the page
+ * The first byte of one file of a large snapshot that no process has read before: the process is new, and what it reads is not in the page
  * cache. From a folder, and from S3 (versitygw on loopback, if it is there or can be built).
  */
 

@@ -7,7 +7,7 @@ import type { Finding } from "./texts.ts";
 
 const server = "^packages/server/src/";
 const testCode = "\\.test\\.[a-z]+$|(?:^|/)testing/|/testing\\.ts$|^tests/";
-const declarations = `${server}(declarations|planned-domains)\\.ts$`;
+const declarations = `${server}declarations\\.ts$`;
 /** The reader of the environment, the table of settings and its parsers. */
 const configFiles = "(config|settings|setting-parsers)\\.ts$";
 const ours = "^(packages|sdks|tools|bench|tests)/";
@@ -29,7 +29,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
   domain: [`${server}(?!kernel/|testing/)[^/]+/`, ["kernel", "config", "declarations", "engine", "storage"]],
   // Files directly under packages/server/src put the service together.
   composition: [
-    `${server}((?!(config|settings|setting-parsers|declarations|planned-domains)\\.ts$)[^/]+$|testing/)`,
+    `${server}((?!(config|settings|setting-parsers|declarations)\\.ts$)[^/]+$|testing/)`,
     ["kernel", "config", "declarations", "domain", "engine", "storage"],
   ],
 };

@@ -205,11 +205,11 @@ export const importCases: Readonly<Record<string, ImportCases>> = {
   },
   "layer declarations": {
     breaks: { [`${server}/declarations.ts`]: 'import "./start.ts";' },
-    keeps: { [`${server}/planned-domains.ts`]: 'import "./kernel/a.ts";\nimport "./accounts/scopes.ts";' },
+    keeps: { [`${server}/declarations.ts`]: 'import "./kernel/a.ts";\nimport "./accounts/scopes.ts";' },
   },
   declarations: {
     breaks: { [`${server}/declarations.ts`]: 'import "./accounts/index.ts";' },
-    keeps: { [`${server}/planned-domains.ts`]: 'import "./accounts/scopes.ts";\nimport "./declarations.ts";' },
+    keeps: { [`${server}/declarations.ts`]: 'import "./accounts/scopes.ts";' },
   },
   "domain order": {
     breaks: { [`${server}/messages/a.ts`]: 'import "../applications/index.ts";' },

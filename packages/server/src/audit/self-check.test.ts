@@ -120,7 +120,7 @@ describe("the nightly self-check", () => {
   });
 });
 
-test("404: a chain that nobody has", async () => {
+test("404: a chain that does not exist", async () => {
   const answer = await env.service.send("GET", `/v1/admin/audit/chains/${"0".repeat(36)}`, { headers: await staff() });
   assert.equal(answer.status, 404);
 });

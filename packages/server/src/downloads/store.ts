@@ -1,4 +1,4 @@
-/** All SQL of download links: they are found by the hash of their token, used once, and deleted when nobody can continue them. */
+/** All SQL of download links: they are found by the hash of their token, used once, and deleted when their time to resume has ended. */
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { DownloadLinksRow } from "../kernel/database/rows.generated.ts";
@@ -15,7 +15,7 @@ export async function insertLink(tx: Tx, row: NewLink): Promise<void> {
     .execute();
 }
 
-/** Row access `system`: nobody is known yet. */
+/** Row access `system`: the account is known only from the row. */
 export async function findLink(tx: ReadTx, tokenHash: Buffer): Promise<LinkRow | undefined> {
   return tx.db.selectFrom("download_links").selectAll().where("token_hash", "=", tokenHash).executeTakeFirst();
 }
@@ -36,7 +36,7 @@ export async function markUsed(tx: Tx, { id, account_id: accountId }: LinkRow, c
 /** Rows of one statement. */
 export const purgeBatchSize = 1_000;
 
-/** Deletes links that nobody can continue any more. Returns how many. */
+/** Deletes links whose time to resume has ended. Returns how many. */
 export async function deleteOldLinks(tx: Tx): Promise<number> {
   const before = new Date(tx.now.getTime() - resumableMs - keptMs);
   const { numAffectedRows } = await sql`

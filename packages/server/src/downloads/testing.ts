@@ -23,7 +23,7 @@ export function cookieOf({ headers }: { readonly headers: object }): Headers {
   return { cookie: pair };
 }
 
-/** A download that nobody takes yet. `end` takes it: how many bytes came, and whether it was whole. */
+/** A download whose body is not read yet. `end` reads it: how many bytes came, and whether it was whole. */
 export async function openDownload({ service }: Pick<SnapshotTest, "service">, path: string, headers: Headers = {}) {
   const outgoing = https.get(`${service.url}${path}`, { headers, ca: service.ca, agent: false });
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];

@@ -1,4 +1,4 @@
-/** The work behind restores: it goes on after a crash, and ends what nobody can continue. */
+/** The jobs of restores: they go on after a crash, and end restores whose snapshot or time has ended. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

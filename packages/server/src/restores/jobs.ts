@@ -1,4 +1,4 @@
-/** Background work of restores: they are prepared, and those that nobody can continue are ended. */
+/** Background work of restores: they are prepared, and those whose snapshot or time has ended are ended. */
 
 import type { FrameVersion } from "@emanet/engine";
 import type { ServicePorts } from "../kernel/domain-services.ts";

@@ -40,7 +40,7 @@ test("staff export the platform's chain and an account's, and the account's trai
   assert.deepEqual([record?.actor.kind, record?.person], ["staff", null]);
 });
 
-test("404: the chain of an account that nobody has; 403: a member", async () => {
+test("404: the chain of an account that does not exist; 403: a member", async () => {
   assert.equal((await get(`/audit/export?chain=${randomUUID()}`)).status, 404);
   const owner = await tokenFor(service);
   const refused = await service.send("GET", "/v1/admin/audit/export", { headers: owner.auth });

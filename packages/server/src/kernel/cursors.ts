@@ -73,15 +73,17 @@ export const newestFirst = sortable("-created_at", "created_at");
 export const oldestFirst = sortable("created_at", "-created_at");
 
 /** The body of a list. */
-export function pageOf<T extends TSchema>(item: T, title: string) {
-  return closed(
-    {
-      data: Type.Array(item, { maxItems: maxPageSize }),
-      has_more: Type.Boolean(),
-      next_cursor: nullable(Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" })),
-    },
-    { title },
-  );
+export function pageOf<T extends TSchema>(item: T, title: string, maxItems = maxPageSize) {
+  return closed(pageFields(item, maxItems), { title });
+}
+
+/** What every page has; to be spread into the body of a list that says more. */
+export function pageFields<T extends TSchema>(item: T, maxItems = maxPageSize) {
+  return {
+    data: Type.Array(item, { maxItems }),
+    has_more: Type.Boolean(),
+    next_cursor: nullable(Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" })),
+  };
 }
 
 /** Where a page begins: after the row with this sort key and id. */

@@ -1,6 +1,6 @@
 /** `GET /v1/nights`: how the backups of each taxpayer or source went, day by day. */
 
-import { type CursorBinding, maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { type CursorBinding, pageFields, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, nullable, oneOf, type Static, Type, text, timestamp, uuid } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
@@ -74,11 +74,7 @@ export const listNights = endpoint(
             from: daySchema("The first day."),
             to: daySchema("The last day."),
             counts,
-            data: Type.Array(nightsRow, { maxItems: maxSubjects }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
+            ...pageFields(nightsRow, maxSubjects),
           },
           { title: "NightsPage" },
         ),

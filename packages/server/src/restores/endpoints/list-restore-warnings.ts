@@ -1,8 +1,8 @@
 /** What a restore could not read, page by page. */
 
-import { maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { pageOf, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type } from "../../kernel/http/schema.ts";
+import { closed } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { textFields, warningShape } from "../../snapshots/index.ts";
 import { visibleRestore } from "../read-restore.ts";
@@ -10,8 +10,6 @@ import { restoreId } from "../shapes.ts";
 import { listWarnings } from "../store.ts";
 
 const operation = "restores.list_warnings";
-/** The largest page of any list. */
-const maxPage = 100;
 const inOrder = sortable("position");
 
 export const listRestoreWarnings = endpoint(
@@ -30,16 +28,7 @@ export const listRestoreWarnings = endpoint(
     replies: {
       200: {
         description: "A page of warnings.",
-        body: closed(
-          {
-            data: Type.Array(warningShape, { maxItems: maxPage }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
-          },
-          { title: "RestoreWarningPage" },
-        ),
+        body: pageOf(warningShape, "RestoreWarningPage"),
       },
     },
   },

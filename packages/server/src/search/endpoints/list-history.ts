@@ -1,8 +1,8 @@
 /** `GET /v1/files/history`: the versions of one path of a source. */
 
-import { type CursorBinding, maxCursorLength, maxPageSize, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { type CursorBinding, pageFields, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type, text, uuid } from "../../kernel/http/schema.ts";
+import { closed, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { historyOf } from "../../paths/index.ts";
@@ -42,11 +42,7 @@ export const listHistory = endpoint(
         description: "A page.",
         body: closed(
           {
-            data: Type.Array(fileVersion, { maxItems: maxPageSize }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
+            ...pageFields(fileVersion),
             projection: projectionSchema,
           },
           { title: "FileVersionPage" },

@@ -1,8 +1,8 @@
 /** `GET /v1/search`: names of files over all snapshots. */
 
-import { type CursorBinding, maxCursorLength, maxPageSize, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { type CursorBinding, pageFields, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type, text, uuid } from "../../kernel/http/schema.ts";
+import { closed, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { type FoundFile, type SearchPosition, searchNames } from "../../paths/index.ts";
 import { pathFields, textFields } from "../../snapshots/index.ts";
@@ -53,11 +53,7 @@ export const searchFiles = endpoint(
         description: "A page.",
         body: closed(
           {
-            data: Type.Array(foundFile, { maxItems: maxPageSize }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
+            ...pageFields(foundFile),
             projection: projectionSchema,
           },
           { title: "FoundFilePage" },

@@ -1,7 +1,7 @@
 /** What is different in a snapshot from another one of its vault, page by page. */
 
 import type { TreeEntry } from "@emanet/engine";
-import { type CursorBinding, maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { type CursorBinding, pageFields, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, nullable, oneOf, Type, uuid } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
@@ -63,11 +63,7 @@ export const diffSnapshot = endpoint(
         body: closed(
           {
             from_snapshot_id: nullable(uuid("The snapshot it was compared with; null: with nothing.")),
-            data: Type.Array(change, { maxItems: maxDiffPage }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
+            ...pageFields(change, maxDiffPage),
           },
           { title: "SnapshotDiffPage" },
         ),

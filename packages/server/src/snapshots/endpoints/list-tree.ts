@@ -1,9 +1,9 @@
 /** One directory of a snapshot, page by page, names in byte order. */
 
 import { type DirectoryEntry, entriesOf, type TreeEntry } from "@emanet/engine";
-import { type CursorBinding, maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { type CursorBinding, pageOf, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type } from "../../kernel/http/schema.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { entryAt, openContent, type SnapshotContent, withStoreProblems } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
@@ -46,16 +46,7 @@ export const listTree = endpoint(
     replies: {
       200: {
         description: "A page of entries.",
-        body: closed(
-          {
-            data: Type.Array(treeEntry, { maxItems: maxTreePage }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
-          },
-          { title: "TreePage" },
-        ),
+        body: pageOf(treeEntry, "TreePage", maxTreePage),
       },
     },
     errors: ["state_conflict", "snapshot_expired"],

@@ -1,9 +1,9 @@
 /** The warnings of a snapshot, page by page. They are read from its manifest, which has all of them. */
 
 import { openDetails, openManifest } from "@emanet/engine";
-import { maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
+import { pageOf, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type } from "../../kernel/http/schema.ts";
+import { closed } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { engineId } from "../engine-id.ts";
 import { visibleSnapshot, withStoreProblems } from "../read-content.ts";
@@ -12,8 +12,6 @@ import { snapshotId } from "../shapes.ts";
 import { showWarning, warningShape } from "../tree-shapes.ts";
 
 const operation = "snapshots.list_warnings";
-/** The largest page of any list. */
-const maxPage = 100;
 const inOrder = sortable("position");
 
 export const listWarnings = endpoint(
@@ -32,16 +30,7 @@ export const listWarnings = endpoint(
     replies: {
       200: {
         description: "A page of warnings.",
-        body: closed(
-          {
-            data: Type.Array(warningShape, { maxItems: maxPage }),
-            has_more: Type.Boolean(),
-            next_cursor: nullable(
-              Type.String({ minLength: 1, maxLength: maxCursorLength, pattern: "^[A-Za-z0-9_-]+$" }),
-            ),
-          },
-          { title: "SnapshotWarningPage" },
-        ),
+        body: pageOf(warningShape, "SnapshotWarningPage"),
       },
     },
     errors: ["state_conflict", "snapshot_expired"],

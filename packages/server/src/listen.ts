@@ -5,7 +5,6 @@ import { declared } from "./declarations.ts";
 import type { Foundation } from "./foundation.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
-import { listenForChanges } from "./kernel/database/change-notices.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
@@ -28,7 +27,6 @@ export interface Listener {
 
 export async function listen(foundation: Foundation, services: Services): Promise<Listener> {
   const { config, folder, log, onStop, place } = foundation;
-  await followChanges(foundation);
   const limits = await openLimits({ ...foundation, savedWindowsFile: folder.path("limits.sqlite") });
   onStop(() => limits.close());
   const kernel = httpKernel(foundation, services, limits);
@@ -61,17 +59,6 @@ export async function listen(foundation: Foundation, services: Services): Promis
     else log.info("certificate_reloaded");
   };
   return { url: boundUrl, caFile, reload };
-}
-
-/** Before anything is read that is kept in memory. */
-async function followChanges({ pools, transactions, log, onStop }: Foundation): Promise<void> {
-  const changes = await listenForChanges({
-    target: pools.target,
-    log,
-    onNotice: (notice) => transactions.announce(notice),
-    onMissed: () => transactions.announce(),
-  });
-  onStop(() => changes.close());
 }
 
 function httpKernel(foundation: Foundation, services: Services, { limiter, bans, scanDetector }: Limits): HttpKernel {

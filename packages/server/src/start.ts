@@ -12,6 +12,7 @@ import type { Foundation, Place } from "./foundation.ts";
 import { createAuthenticator, createSubjectCache, createTokens } from "./identity/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./kernel/clock.ts";
 import { type DataFolder, openDataFolder } from "./kernel/data-folder.ts";
+import { listenForChanges } from "./kernel/database/change-notices.ts";
 import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
 import { openPools, type Pools } from "./kernel/database/pool.ts";
 import type { DatabaseTarget } from "./kernel/database/target.ts";
@@ -94,6 +95,8 @@ export async function start(options: StartOptions): Promise<Running> {
     const services = options.role === "migrate" ? null : await openServices(foundation).then(options.services);
     const hasFirstRun = config.profile !== "production" && options.role !== "migrate";
     const firstRun = hasFirstRun ? await prepareFirstRun(foundation) : null;
+    // Before anything is read that is kept in memory.
+    if (services !== null) await followChanges(foundation);
     if (services !== null && options.role !== "api") await runJobs(foundation, services);
     if (services !== null && options.role !== "api") services.webhooks.startDelivering();
     const metricsUrl = options.role === "migrate" ? null : await startMetrics(foundation);
@@ -121,6 +124,16 @@ export async function start(options: StartOptions): Promise<Running> {
     await stack.disposeAsync();
     throw error;
   }
+}
+
+async function followChanges({ pools, transactions, log, onStop }: Foundation): Promise<void> {
+  const changes = await listenForChanges({
+    target: pools.target,
+    log,
+    onNotice: (notice) => transactions.announce(notice),
+    onMissed: () => transactions.announce(),
+  });
+  onStop(() => changes.close());
 }
 
 /** The parts of a service without its listener and its jobs, for single commands. */

@@ -89,18 +89,53 @@ function payloadParts(accountId: string, now: Date, event: PendingEvent): readon
 const envelopeNames: ReadonlySet<string> = new Set(["event", ...Object.keys(envelope)]);
 
 /**
- * Appends an event to the account's stream: takes the next number and writes the payload with it, in one statement. It locks
- * the head of the stream until the transaction ends, so send it last.
+ * Appends events to the account's stream: takes the next numbers and writes the payloads with them, in one statement. It locks
+ * the head of the stream until the transaction ends, so send it last. Where the account has subscribers (webhooks), the statement
+ * also queues the deliveries of the events; where it has none, that costs nothing.
  */
-export function appendEvent(accountId: string, now: Date, event: PendingEvent): Statement {
-  const [before, after] = payloadParts(accountId, now, event);
-  return { text: appendText, values: [accountId, event.id, event.type, before, after, now, event.vaultId] };
+export function appendEvents(accountId: string, now: Date, events: readonly PendingEvent[]): Statement {
+  const rows = events.map((event) => {
+    const [before, after] = payloadParts(accountId, now, event);
+    return [event.id, event.type, before, after, event.vaultId] as const;
+  });
+  const [only] = rows;
+  if (rows.length === 1 && only !== undefined) return { text: appendOne, values: [accountId, now, ...only] };
+  const columns = columnsOf.map((at) => rows.map((row) => row[at]));
+  return { text: appendMany, values: [accountId, now, ...columns, rows.length] };
 }
 
-const appendText = `
-  with head as (
-    insert into event_heads (account_id, sequence) values ($1, 1)
+/** Of a row of {@link appendEvents}. */
+const columnsOf = [0, 1, 2, 3, 4] as const;
+
+const eventColumns = "account_id, sequence, created_at, id, type, payload, vault_id";
+
+/**
+ * Who appends waits here, not at the row: those that wait for a row are all woken by every commit that changes it, and all but one wait
+ * again. A quarter of the CPU of PostgreSQL with 16 requests of one account at a time.
+ */
+const turn = "turn as materialized (select pg_advisory_xact_lock(uuid_hash_extended($1, 0)))";
+
+const appendOne = `
+  with ${turn},
+  head as (
+    insert into event_heads (account_id, sequence) select $1, 1 from turn
     on conflict (account_id) do update set sequence = event_heads.sequence + 1
+    returning sequence, has_subscribers),
+  written as (
+    insert into events (${eventColumns}) select $1, sequence, $2, $3, $4, $5::text || sequence || $6::text, $7 from head
     returning sequence)
-  insert into events (account_id, sequence, id, type, payload, created_at, vault_id)
-    select $1, sequence, $2, $3, $4::text || sequence || $5::text, $6, $7 from head`;
+  select emanet.queue_deliveries($1, sequence, sequence) from written where (select has_subscribers from head)`;
+
+const appendMany = `
+  with ${turn},
+  head as (
+    insert into event_heads (account_id, sequence) select $1, $8 from turn
+    on conflict (account_id) do update set sequence = event_heads.sequence + $8
+    returning sequence, has_subscribers),
+  written as (
+    insert into events (${eventColumns})
+    select $1, head.sequence - $8 + at, $2, id, type, before || (head.sequence - $8 + at) || after, vault_id
+    from head, unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::uuid[])
+      with ordinality as event (id, type, before, after, vault_id, at)
+    returning sequence)
+  select emanet.queue_deliveries($1, min(sequence), max(sequence)) from written having (select has_subscribers from head)`;

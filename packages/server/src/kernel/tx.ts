@@ -27,7 +27,7 @@ import {
   type SendStatements,
 } from "./database/pipelined-connection.ts";
 import type { Database } from "./database/rows.generated.ts";
-import { appendEvent, type EventFields, type EventPlace, type EventType, type PendingEvent } from "./events.ts";
+import { appendEvents, type EventFields, type EventPlace, type EventType, type PendingEvent } from "./events.ts";
 import type { EndState } from "./http/request-signal.ts";
 import { enqueueJob, type JobRequest, type JobSources, jobStatement } from "./jobs/enqueue.ts";
 import type { Task } from "./jobs/task.ts";
@@ -387,8 +387,10 @@ class Records {
     if (checkpointTask !== null && this.#context.needsCheckpoint === true)
       all.push(...this.#checkpointJobs(checkpointTask));
     // In one order for all transactions: two that write to the same streams or chains must not wait for each other.
-    for (const { accountId, event } of sortedBy(this.#events, (item) => item.accountId)) {
-      add({ kind: "account", accountId }, appendEvent(accountId, this.#now, event));
+    const streams = Map.groupBy(this.#events, ({ accountId }) => accountId);
+    for (const [accountId, items] of sortedBy([...streams], ([id]) => id)) {
+      const events = items.map(({ event }) => event);
+      add({ kind: "account", accountId }, appendEvents(accountId, this.#now, events));
     }
     for (const { access, entry } of sortedBy(this.#audits, (item) => chainOf(item.access).chain)) {
       // Records without an account are in the platform's chain, also those of upkeep.

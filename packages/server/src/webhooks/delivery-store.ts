@@ -28,6 +28,13 @@ export async function claimWebhooks(
   return rows.map(({ webhook_id }) => webhook_id);
 }
 
+/** When the next webhook will have something to send; null: none has. What is due already is left out. */
+export async function nextDueAt(tx: ReadTx): Promise<Date | null> {
+  const { rows } = await sql<{ due_at: Date }>`
+    select due_at from webhook_queues where due_at > ${tx.now} order by due_at limit 1`.execute(tx.db);
+  return rows[0]?.due_at ?? null;
+}
+
 /** Keeps webhooks for another lease. Returns those that are still this worker's. */
 export async function renewLeases(tx: Tx, me: string, ids: readonly string[]): Promise<readonly string[]> {
   const { rows } = await sql<{ webhook_id: string }>`

@@ -23,6 +23,7 @@ import {
   leaseMs,
   loadDue,
   loadWebhooks,
+  nextDueAt,
   postponeWebhooks,
   renewLeases,
 } from "./delivery-store.ts";
@@ -34,8 +35,15 @@ import { signatureHeaders } from "./signatures.ts";
 import { standingOf } from "./standing.ts";
 import { openSecret } from "./store.ts";
 
-/** Between two looks at the queues. A commit of this process, the end of a turn and a moved clock wake it at once. */
+/**
+ * Between two looks at the queues while there is something to do, and for {@link activeMs} after the last claim or notice. A commit of
+ * this process, the end of a turn and a moved clock wake it at once.
+ */
 const lookMs = 200;
+/** Longer than the second in which commits of other processes notify at most once. */
+const activeMs = 3_000;
+/** Between two looks while nothing happens: for a notice that was lost, and for webhooks of a worker that died. */
+const idleMs = 5_000;
 /** Webhooks at a time. Most of the time of an attempt is waiting. */
 const maxHeld = 256;
 /** Of these, webhooks whose last attempt was slow or failed: a receiver that hangs leaves places for the others. */
@@ -87,6 +95,9 @@ export class DeliveryWorker {
   readonly #slow = new Set<string>();
   #woken = Promise.withResolvers<void>();
   #isStopping = false;
+  #activeUntilMs = 0;
+  /** As of the last look. */
+  #nextDueAt: Date | null = null;
   #renewedAtMs = monotonicMs();
   #loop: Promise<void> = Promise.resolve();
 
@@ -100,6 +111,7 @@ export class DeliveryWorker {
   start(): void {
     const { clock, transactions } = this.#parts;
     clock.onMove?.(() => this.#wake());
+    transactions.onChange("clock", () => this.#wake());
     transactions.onChange("delivery", () => this.#wake());
     this.#loop = this.#run();
   }
@@ -115,6 +127,7 @@ export class DeliveryWorker {
   }
 
   #wake(): void {
+    this.#activeUntilMs = monotonicMs() + activeMs;
     this.#woken.resolve();
   }
 
@@ -129,8 +142,22 @@ export class DeliveryWorker {
       } catch (error) {
         this.#parts.log.warn("deliveries_unread", errorFields(error));
       }
-      if (!isMore) await Promise.race([this.#woken.promise, delay(lookMs)]);
+      if (!isMore) await this.#pause();
     }
+  }
+
+  /** Until the next look. */
+  async #pause(): Promise<void> {
+    const pause = new AbortController();
+    const { signal } = pause;
+    await Promise.race([this.#woken.promise, delay(this.#pauseMs(), undefined, { signal }).catch(() => undefined)]);
+    pause.abort();
+  }
+
+  #pauseMs(): number {
+    if (monotonicMs() < this.#activeUntilMs || this.#held.size > 0) return lookMs;
+    const dueInMs = this.#nextDueAt === null ? idleMs : this.#nextDueAt.getTime() - this.#parts.clock.now().getTime();
+    return Math.min(idleMs, Math.max(lookMs, dueInMs));
   }
 
   #write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -166,13 +193,19 @@ export class DeliveryWorker {
     const held = [...this.#held.keys()];
     const slowHeld = held.filter((id) => this.#slow.has(id)).length;
     const except = slowHeld >= maxSlow ? [...held, ...this.#slow] : held;
+    const isIdle = monotonicMs() >= this.#activeUntilMs;
     const { webhooks, due, ids } = await this.#write(async (tx) => {
-      const claimed = await claimWebhooks(tx, this.#id, { most: free, except });
+      const [claimed, nextDue] = await Promise.all([
+        claimWebhooks(tx, this.#id, { most: free, except }),
+        isIdle ? nextDueAt(tx) : null,
+      ]);
+      this.#nextDueAt = nextDue;
       if (claimed.length === 0) return { ids: claimed, webhooks: [], due: [] };
       const limits = { firsts: firstsPerTurn, laters: latersPerTurn };
       const [loaded, deliveries] = await Promise.all([loadWebhooks(tx, claimed), loadDue(tx, claimed, limits)]);
       return { ids: claimed, webhooks: loaded, due: deliveries };
     });
+    if (ids.length > 0) this.#activeUntilMs = monotonicMs() + activeMs;
     for (const id of ids) this.#held.set(id, { webhookId: id, untilMs: askedAtMs + leaseMs, isLost: false });
     try {
       await this.#refuse(webhooks);

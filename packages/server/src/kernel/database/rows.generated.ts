@@ -85,6 +85,7 @@ export interface Database {
   readonly webhook_hours: WebhookHoursRow;
   readonly webhook_queues: WebhookQueuesRow;
   readonly webhook_secrets: WebhookSecretsRow;
+  readonly webhook_wakeups: WebhookWakeupsRow;
   readonly webhooks: WebhooksRow;
 }
 
@@ -465,6 +466,7 @@ export interface EventHeadsRow {
   readonly account_id: string;
   readonly sequence: number;
   readonly expired_through: Generated<number>;
+  readonly has_subscribers: Generated<boolean>;
 }
 
 export interface EventsRow {
@@ -1045,6 +1047,11 @@ export interface WebhookSecretsRow {
   readonly sealed: Buffer;
   readonly created_at: Date;
   readonly expires_at: Date | null;
+}
+
+export interface WebhookWakeupsRow {
+  readonly id: number;
+  readonly notified_at: Date;
 }
 
 export interface WebhooksRow {

@@ -19,6 +19,12 @@ export interface Summary {
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-export function verifyExport(chunks: Chunks, keys: Keys, earlier?: ReadonlyMap<string, string>): Promise<Summary>;
+export function verifyExport(
+  chunks: Chunks,
+  keys: Keys,
+  earlier?: ReadonlyMap<string, string>,
+  compared?: { readonly whole?: ReadonlyMap<string, string> | null },
+): Promise<Summary>;
+export function readWhole(chunks: Chunks, keys: Keys): Promise<ReadonlyMap<string, string>>;
 export function readKeys(text: string): Keys;
 export function readEarlier(chunks: Chunks, keys: Keys, found?: Map<string, string>): Promise<Map<string, string>>;

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Checks an export of the audit trail without the service: node verify-audit.mjs FILE --keys KEYS.json [--earlier FILE]…
+// Checks an export of the audit trail without the service: node verify-audit.mjs FILE --keys KEYS.json [--earlier FILE]… [--whole FILE]
 // FILE is an export in any of the four formats, also compressed by gzip. KEYS.json is /.well-known/emanet-keys.json of the
 // service, best from a copy of one's own. --earlier names an earlier export, or any file with checkpoints, to compare with.
+// --whole names an export without masks, to compare the masked records of FILE with.
 // Exit: 0 good, 1 bad, 2 it could not be checked. docs/AUDIT.md describes the formats. Needs Node 20 or newer, and nothing else.
 
 import { createHash, createPublicKey, verify as verifySignature } from "node:crypto";
@@ -24,8 +25,20 @@ export class Bad extends Error {
 }
 
 /** Checks a stream of bytes. Throws {@link Bad}; returns what the export has. */
-export async function verifyExport(chunks, keys, earlier = new Map()) {
-  const state = { keys, earlier, format: null, opening: null, records: 0, masked: 0, seq: 0, hash: null, check: "" };
+export async function verifyExport(chunks, keys, earlier = new Map(), { whole = null, seen = null } = {}) {
+  const state = {
+    keys,
+    earlier,
+    whole,
+    seen,
+    format: null,
+    opening: null,
+    records: 0,
+    masked: 0,
+    seq: 0,
+    hash: null,
+    check: "",
+  };
   const digest = createHash("sha256");
   let closing = null;
   for await (const { bytes, isWhole } of linesOf(chunks, () => placeAfter(state))) {
@@ -252,9 +265,30 @@ function checkRecord(state, record) {
   if (record.masked === true && opening.masked !== true) throw new Bad(place, "it is masked in an export that is not");
   if (record.masked !== true && hashOf(record, place) !== record.hash)
     throw new Bad(place, "its hash is not that of its content");
+  state.seen?.set(`${record.chain} ${seq}`, shownParts(record));
+  if (state.whole !== null) compareWhole(state.whole, record, place);
   Object.assign(state, { seq, hash: record.hash, records: state.records + 1 });
   if (record.masked === true) state.masked += 1;
   if (isAll) compareEarlier(state);
+}
+
+/** What no mask changes. */
+function shownParts({ id, occurred_at, action, outcome, prev_hash, hash }) {
+  return JSON.stringify([id, occurred_at, action, outcome, prev_hash, hash]);
+}
+
+function compareWhole(whole, record, place) {
+  const known = whole.get(`${record.chain} ${record.seq}`);
+  if (known === undefined) throw new Bad(place, "the whole export does not have it");
+  if (known !== shownParts(record)) throw new Bad(place, "the whole export has another record in its place");
+}
+
+/** The records of an export that is good and masks nothing, to compare others with. */
+export async function readWhole(chunks, keys) {
+  const seen = new Map();
+  const { masked } = await verifyExport(chunks, keys, new Map(), { seen });
+  if (masked > 0) throw new Bad("whole export", "it has masked records");
+  return seen;
 }
 
 function checkBetween(state, { jws }) {
@@ -327,9 +361,7 @@ function canonical(value) {
   return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
 }
 
-function sha256(text) {
-  return createHash("sha256").update(text).digest("hex");
-}
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 
 function checkpointOf({ keys }, jws, { chain, seq }, place) {
   const payload = signed(keys, jws, "emanet-audit-checkpoint+jws", place);
@@ -414,10 +446,11 @@ async function* unzipped(stream) {
 }
 
 function argumentsOf(args) {
-  const wanted = { file: null, keys: null, earlier: [] };
+  const wanted = { file: null, keys: null, earlier: [], whole: null };
   for (let at = 0; at < args.length; at += 1) {
     if (args[at] === "--keys") wanted.keys = args[++at] ?? null;
     else if (args[at] === "--earlier") wanted.earlier.push(args[++at] ?? "");
+    else if (args[at] === "--whole") wanted.whole = args[++at] ?? "";
     else if (wanted.file === null && !args[at].startsWith("--")) wanted.file = args[at];
     else return null;
   }
@@ -427,7 +460,7 @@ function argumentsOf(args) {
 async function main(args) {
   const wanted = argumentsOf(args);
   if (wanted === null) {
-    process.stderr.write("usage: node verify-audit.mjs FILE --keys KEYS.json [--earlier FILE]…\n");
+    process.stderr.write("usage: node verify-audit.mjs FILE --keys KEYS.json [--earlier FILE]… [--whole FILE]\n");
     return 2;
   }
   let isRead = false;
@@ -436,14 +469,13 @@ async function main(args) {
     const earlier = new Map();
     for (const name of wanted.earlier) await readEarlier(openFile(name), keys, earlier);
     isRead = true;
-    const { chain, first, last, records, masked, selection, compared } = await verifyExport(
-      openFile(wanted.file),
-      keys,
-      earlier,
-    );
+    const whole = wanted.whole === null ? null : await readWhole(openFile(wanted.whole), keys);
+    const found = await verifyExport(openFile(wanted.file), keys, earlier, { whole });
+    const { chain, first, last, records, masked, selection, compared } = found;
     const parts = [`chain ${chain}`, `records ${first} to ${last}`, `${records} in the file`];
     if (selection === "filtered") parts.push("a selection: gaps are not checked");
     if (masked > 0) parts.push(`${masked} masked: signed, but their hashes cannot be computed`);
+    if (whole !== null) parts.push("all of them as in the whole export");
     if (wanted.earlier.length > 0) parts.push(`${compared} earlier checkpoints compared`);
     process.stdout.write(`good: ${parts.join(", ")}\n`);
     return 0;

@@ -24,7 +24,7 @@ import { seededRandom } from "../../packages/server/src/testing/seeded-random.ts
 
 interface Operation {
   readonly operationId: string;
-  readonly "x-access": "public" | "account" | "person" | "staff";
+  readonly "x-access": "public" | "account" | "person" | "staff" | "share";
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 }
 
@@ -165,6 +165,7 @@ async function makeVictim() {
     agents: [agent.id],
     oauth_grants: [withheld.sessionId],
     sessions: [owner.sessionId],
+    audit_shares: [await made("/v1/audit/shares", { label: "Denetim" })],
     audit: [(await service.send("GET", "/v1/audit/export", { headers: owner.auth })).headers["x-export-id"] ?? ""],
   };
   return { accountId, owner, ids };

@@ -13,7 +13,7 @@ import { startTestService } from "../../packages/server/src/testing/running.ts";
 
 interface Operation {
   readonly operationId: string;
-  readonly "x-access"?: "public" | "account" | "person" | "staff";
+  readonly "x-access"?: "public" | "account" | "person" | "staff" | "share";
   readonly "x-scope"?: string;
   readonly "x-roles"?: readonly string[];
   /** Open to every role on the service's own pages; roles and scopes bind the other tokens. */
@@ -83,8 +83,19 @@ describe("every operation of the document", () => {
   });
 
   test("401: without a token every operation that is not public is refused", async () => {
-    for (const row of of("account", "person", "staff"))
+    for (const row of of("account", "person", "staff", "share"))
       assert.equal(await call(row, null), "401 missing_token", row.operationId);
+  });
+
+  test("401: where a share is asked for, the access token of anybody is none", async () => {
+    assert.ok(of("share").length >= 2);
+    for (const row of of("share")) {
+      for (const bearer of [{}, { as: "client" }, { as: "staff" }] as const) {
+        const { auth } = await callerOf(bearer);
+        const answer = await service.send(row.method, row.path, { headers: auth });
+        assert.deepEqual([answer.status, answer.json?.code], [401, "invalid_token"], row.operationId);
+      }
+    }
   });
 
   test("403: a token without the scope", async () => {
@@ -191,7 +202,7 @@ describe("every operation of the document", () => {
     assert.ok(asking.length >= 10);
     const names = asking.map((row) => row.operationId);
     const forPeople =
-      /^(members\.(invite|resend_invitation|update|remove|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret|review)|oauth_grants\.(review|end)|agents\.delete|vaults\.(create|update)|sources\.(update|set_writers)|snapshots\.(delete|undelete))$/;
+      /^(members\.(invite|resend_invitation|update|remove|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret|review)|oauth_grants\.(review|end)|agents\.delete|vaults\.(create|update)|sources\.(update|set_writers)|audit_shares\.(create|revoke)|snapshots\.(delete|undelete))$/;
     for (const row of operations.filter((each) => forPeople.test(each.operationId)))
       assert.ok(names.includes(row.operationId), `${row.operationId} must need a person with a fresh second factor`);
     for (const row of asking) {

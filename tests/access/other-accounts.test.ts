@@ -85,6 +85,7 @@ const client = (owner: Bearer) =>
   );
 
 const vault = (owner: Bearer) => created("/v1/vaults", { name: "Muhasebe" }, owner);
+const auditShare = (owner: Bearer) => created("/v1/audit/shares", { label: "Denetim" }, owner);
 const source = (owner: Bearer) => created("/v1/sources", { name: "sunucu" }, owner);
 
 const taxpayer = (owner: Bearer) => created("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }, owner);
@@ -235,6 +236,8 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.diff": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
+  "audit_shares.get": async (owner) => ({ id: await auditShare(owner) }),
+  "audit_shares.revoke": async (owner) => ({ id: await auditShare(owner) }),
   "audit.resume_export": async ({ auth }) => {
     const { headers } = await service.send("GET", "/v1/audit/export", { headers: auth });
     return { id: headers["x-export-id"] ?? assert.fail("no export") };

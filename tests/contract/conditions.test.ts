@@ -89,6 +89,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "agents.delete": () => on(agent),
   "webhooks.update": () => on(webhook, { description: "Başka" }),
   "webhooks.delete": () => on(webhook),
+  "audit_shares.revoke": () => on(made("/v1/audit/shares", { label: "Denetim" })),
   "snapshots.update": () => on(snapshot, { label: "Ay sonu" }),
   "snapshots.delete": () => on(snapshot),
   "sessions.end": async () => {
@@ -147,7 +148,8 @@ describe("If-None-Match", () => {
     const unknownId = "0199c0de-0000-7000-8000-00000000dead";
     for (const operation of reads) {
       assert.ok(takes(operation, "If-None-Match"), operation.operationId);
-      const auth = { public: {}, staff: staff.auth, account: owner.auth, person: owner.auth }[operation["x-access"]];
+      const auths = { public: {}, share: {}, staff: staff.auth, account: owner.auth, person: owner.auth };
+      const auth = auths[operation["x-access"]];
       for (const condition of malformed) {
         const headers = { ...auth, "if-none-match": condition };
         const answer = await service.send("GET", targetOf(operation, unknownId), { headers });

@@ -118,6 +118,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "webhooks.retry_failed": webhook,
   "webhooks.replay": async () => ({ ...(await webhook()), json: { from: "2026-11-01T00:00:00Z" } }),
   "webhook_deliveries.retry": delivery,
+  "audit_shares.create": async () => ({ by: await tokenFor(service), json: { label: "Denetim" } }),
   "members.invite": async () => ({ by: await tokenFor(service), json: invitation() }),
   "members.resend_invitation": async () => {
     const by = await tokenFor(service);

@@ -35,6 +35,7 @@ for (const [at, policy] of policies.entries()) {
   await made("/v1/oauth-clients", { name: `Defter ${at}`, scopes: ["account:read"] }, owner);
   await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" });
   await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
+  await made("/v1/audit/shares", { label: `Denetim ${at}` }, owner);
   await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
@@ -100,14 +101,23 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_webhook_deliveries": ["-created_at", "created_at"],
   "admin.list_snapshots": ["-created_at", "created_at"],
   "audit.list_events": ["-occurred_at", "occurred_at"],
+  "audit_shared.list_events": ["-occurred_at", "occurred_at"],
+  "audit_shares.list": ["-created_at", "created_at"],
   "admin.list_restores": ["-created_at", "created_at"],
   "admin.list_audit": ["-occurred_at", "occurred_at"],
   // Its rows come from a database function that has only this order.
   "admin.list_jobs": ["-created_at"],
 };
 
+/** Its reads are records of the chain, so it shows others alone. */
+const share = await service.send("POST", "/v1/audit/shares", {
+  json: { label: "Listeler", filter: { action: "vault.*" } },
+  headers: owner.auth,
+});
+
 async function read(target: string, query: string) {
-  const { auth: headers } = target.startsWith("/v1/admin/") ? staff : owner;
+  const own = target.startsWith("/v1/admin/") ? staff.auth : owner.auth;
+  const headers = target.startsWith("/v1/audit/shared/") ? { authorization: `Bearer ${share.json?.token}` } : own;
   return service.send("GET", `${target}?${query}`, { headers });
 }
 

@@ -12,7 +12,7 @@ export interface Operation {
   readonly operationId: string;
   readonly method: string;
   readonly path: string;
-  readonly "x-access": "public" | "account" | "person" | "staff";
+  readonly "x-access": "public" | "account" | "person" | "staff" | "share";
   readonly parameters: readonly Parameter[];
   readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>;
 }

@@ -269,7 +269,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     return client.snapshots.listTree({ id });
   },
   ...downloadCalls(withSnapshot, anonymous),
-  ...auditCalls(async () => (await owner()).client, staff),
+  ...auditCalls(async () => (await owner()).client, staff, service),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),

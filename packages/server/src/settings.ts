@@ -318,6 +318,8 @@ export const settings = {
   limitSnapshotsCreateHour: limitSetting("snapshots_create_hour", "30/3600"),
   limitRestoreCreate: limitSetting("restore_create", "10/3600"),
   limitAuditExport: limitSetting("audit_export", "5/86400"),
+  limitAuditSharedExport: limitSetting("audit_shared_export", "5/86400"),
+  limitAuditSharedEvents: limitSetting("audit_shared_events", "60/60"),
   limitApplications: limitSetting("applications", "5/3600"),
   limitPackage: limitSetting(
     "package",

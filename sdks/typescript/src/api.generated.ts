@@ -33,6 +33,9 @@ import type {
   ApplicationApproved,
   AuditChain,
   AuditPage,
+  AuditShare,
+  AuditSharePage,
+  AuditShareRequest,
   AuthorizationServerMetadata,
   Ban,
   BatchResults,
@@ -62,6 +65,7 @@ import type {
   MemberPage,
   NewAgent,
   NewApplication,
+  NewAuditShare,
   NewBan,
   NewDownloadLink,
   NewOauthClient,
@@ -101,6 +105,7 @@ import type {
   SecretRotation,
   Session,
   SessionPage,
+  SharedAuditPage,
   SignatureFinding,
   SignatureQuestion,
   SmsCodeRequest,
@@ -1621,7 +1626,7 @@ export interface EmanetApi {
       /** Only these; `undelivered` stands for `retrying` and `failed`. */
       readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
       /** Only events of this type. */
-      readonly event?: "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | undefined;
+      readonly event?: "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | undefined;
       /** Only of this event. */
       readonly event_id?: string | undefined;
     }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
@@ -1761,16 +1766,16 @@ export interface EmanetApi {
       readonly to?: string | undefined;
       /** Only this action, or with `.*` at its end all of one kind. */
       readonly action?: string | undefined;
-      /** Only what this member, client, agent or staff did. */
-      readonly actor_id?: string | undefined;
       /** Only what actors of this kind did. */
       readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
-      /** Only what was done to this object. */
-      readonly target_id?: string | undefined;
       /** Only what was done to objects of this kind. */
       readonly target_type?: string | undefined;
       /** Only with this result. */
       readonly outcome?: "success" | "failure" | undefined;
+      /** Only what this member, client, agent or staff did. */
+      readonly actor_id?: string | undefined;
+      /** Only what was done to this object. */
+      readonly target_id?: string | undefined;
     }, AuditPage, AuditPage["data"][number]>;
     /**
      * Read the state of the audit chain. `GET /v1/audit/chain`
@@ -1805,6 +1810,107 @@ export interface EmanetApi {
     readonly resumeExport: BytesOperation<{
       /** `X-Export-Id` of the export. */
       readonly id: string;
+    }>;
+  };
+  readonly auditShares: {
+    /**
+     * Share the audit trail. `POST /v1/audit/shares`
+     *
+     * Lets somebody outside the account read the records that the filter chooses, for at most 90 days, at `/v1/audit/shared/events` and `/v1/audit/shared/export` with the token as bearer token. The token is shown only in this answer. People and paths are masked unless you say otherwise. Every read is a record of your audit trail. At most 50 shares can be read at a time; one more is 409 `quota_exceeded`.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: AuditShareRequest;
+    }, NewAuditShare>;
+    /**
+     * List audit shares. `GET /v1/audit/shares`
+     *
+     * The shares of the account, newest first, with those that were revoked or have expired. Tokens are not shown.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, AuditSharePage, AuditSharePage["data"][number]>;
+    /**
+     * Read an audit share. `GET /v1/audit/shares/{id}`
+     *
+     * The share without its token. What was read with it is in the audit trail: `/v1/audit/events?actor_id=…`.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the share. */
+      readonly id: string;
+    }, AuditShare>;
+    /**
+     * Revoke an audit share. `DELETE /v1/audit/shares/{id}`
+     *
+     * The share cannot be read any more; a download that is running is cut within ten seconds. It stays in the list. This also works while the account is suspended, and again for a share that has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly revoke: Operation<{
+      /** Id of the share. */
+      readonly id: string;
+    }, void>;
+  };
+  readonly auditShared: {
+    /**
+     * List shared audit records. `GET /v1/audit/shared/events`
+     *
+     * For an auditor with a share: its records, newest first. Parameters choose among them and never add to them. `masked` says that parts of a record are not shown. Each page that is read is a record of the account's audit trail.
+     *
+     * @throws ProblemError with `invalid_cursor`, `missing_token`, `share_revoked`, `validation_failed`, or a code of every operation.
+     */
+    readonly listEvents: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-occurred_at`). */
+      readonly sort?: "-occurred_at" | "occurred_at" | undefined;
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
+      /** Only this action, or with `.*` at its end all of one kind. */
+      readonly action?: string | undefined;
+      /** Only what actors of this kind did. */
+      readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
+      /** Only what was done to objects of this kind. */
+      readonly target_type?: string | undefined;
+      /** Only with this result. */
+      readonly outcome?: "success" | "failure" | undefined;
+    }, SharedAuditPage, SharedAuditPage["data"][number]>;
+    /**
+     * Export shared audit records. `GET /v1/audit/shared/export`
+     *
+     * For an auditor with a share: its records as NDJSON, CSV, CEF or JSON, in the order of the chain. `/docs/verify-audit.mjs` checks the file without the service. Five a day for each share. It cannot be resumed. The export is a record of the account's audit trail.
+     *
+     * @throws ProblemError with `missing_token`, `share_revoked`, `validation_failed`, or a code of every operation.
+     */
+    readonly export: BytesOperation<{
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
+      /** Only this action, or with `.*` at its end all of one kind. */
+      readonly action?: string | undefined;
+      /** Only what actors of this kind did. */
+      readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
+      /** Only what was done to objects of this kind. */
+      readonly target_type?: string | undefined;
+      /** Only with this result. */
+      readonly outcome?: "success" | "failure" | undefined;
+      /** The format (`ndjson`). */
+      readonly format?: "ndjson" | "csv" | "cef" | "json" | undefined;
     }>;
   };
   readonly nights: {
@@ -2340,16 +2446,16 @@ export interface EmanetApi {
       readonly to?: string | undefined;
       /** Only records of this action. */
       readonly action?: string | undefined;
-      /** Only what this member, client, agent or staff did. */
-      readonly actor_id?: string | undefined;
       /** Only what actors of this kind did. */
       readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
-      /** Only what was done to this object. */
-      readonly target_id?: string | undefined;
       /** Only what was done to objects of this kind. */
       readonly target_type?: string | undefined;
       /** Only with this result. */
       readonly outcome?: "success" | "failure" | undefined;
+      /** Only what this member, client, agent or staff did. */
+      readonly actor_id?: string | undefined;
+      /** Only what was done to this object. */
+      readonly target_id?: string | undefined;
       /** Only records of this account. */
       readonly account_id?: string | undefined;
       /** The id of an account, or `platform`. */
@@ -2598,10 +2704,16 @@ export const operations = {
   "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},
   "files.search": {"method":"GET","path":"/v1/search","query":["query","vault_id","taxpayer_id","limit","cursor"],"reply":"json"},
   "files.listHistory": {"method":"GET","path":"/v1/files/history","query":["source","vault_id","path","limit","cursor"],"reply":"json"},
-  "audit.listEvents": {"method":"GET","path":"/v1/audit/events","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome"],"reply":"json"},
+  "audit.listEvents": {"method":"GET","path":"/v1/audit/events","query":["limit","cursor","sort","from","to","action","actor_kind","target_type","outcome","actor_id","target_id"],"reply":"json"},
   "audit.getChain": {"method":"GET","path":"/v1/audit/chain","reply":"json"},
   "audit.export": {"method":"GET","path":"/v1/audit/export","query":["from","to","format"],"reply":"bytes"},
   "audit.resumeExport": {"method":"GET","path":"/v1/audit/export/{id}","reply":"bytes"},
+  "auditShares.create": {"method":"POST","path":"/v1/audit/shares","body":"json","keyed":true,"reply":"json"},
+  "auditShares.list": {"method":"GET","path":"/v1/audit/shares","query":["limit","cursor","sort"],"reply":"json"},
+  "auditShares.get": {"method":"GET","path":"/v1/audit/shares/{id}","reply":"json"},
+  "auditShares.revoke": {"method":"DELETE","path":"/v1/audit/shares/{id}","reply":"empty"},
+  "auditShared.listEvents": {"method":"GET","path":"/v1/audit/shared/events","query":["limit","cursor","sort","from","to","action","actor_kind","target_type","outcome"],"reply":"json"},
+  "auditShared.export": {"method":"GET","path":"/v1/audit/shared/export","query":["from","to","action","actor_kind","target_type","outcome","format"],"reply":"bytes"},
   "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
   "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
@@ -2642,7 +2754,7 @@ export const operations = {
   "admin.rejectLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/reject","body":"json","keyed":true,"reply":"json"},
   "admin.listWebhooks": {"method":"GET","path":"/v1/admin/webhooks","query":["limit","cursor","sort","account_id"],"reply":"json"},
   "admin.listWebhookDeliveries": {"method":"GET","path":"/v1/admin/webhook-deliveries","query":["limit","cursor","sort","account_id","webhook_id","status"],"reply":"json"},
-  "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome","account_id","chain"],"reply":"json"},
+  "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","from","to","action","actor_kind","target_type","outcome","actor_id","target_id","account_id","chain"],"reply":"json"},
   "admin.exportAudit": {"method":"GET","path":"/v1/admin/audit/export","query":["from","to","chain","format"],"reply":"bytes"},
   "admin.resumeAuditExport": {"method":"GET","path":"/v1/admin/audit/export/{id}","reply":"bytes"},
   "admin.getAuditChain": {"method":"GET","path":"/v1/admin/audit/chains/{chain}","reply":"json"},

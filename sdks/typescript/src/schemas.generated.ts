@@ -285,7 +285,7 @@ export interface AdminRateLimit {
   /** The account. */
   readonly account_id: string;
   /** The limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "audit_shared_export" | "token" | "package" | "anonymous" | (string & {});
   /** Whether the limit refuses requests. */
   readonly mode: "enforce" | "shadow" | "off" | (string & {});
   /** Number of allowed requests. */
@@ -589,6 +589,27 @@ export interface AuditRecord {
   readonly person: string | null;
 }
 
+export interface AuditShare {
+  /** Id of the share. Its reads are records whose `actor` has this id. */
+  readonly id: string;
+  /** For whom and for what. */
+  readonly label: string;
+  readonly filter: AuditShareFilter;
+  /** Names and ids of people, sessions and networks are shown. */
+  readonly show_persons: boolean;
+  /** Paths and other texts that people wrote are shown, if people are shown too. */
+  readonly show_paths: boolean;
+  /** Whether it can be read. */
+  readonly status: "active" | "expired" | "revoked" | (string & {});
+  /** The member who made it. */
+  readonly created_by: string;
+  /** When it was made. */
+  readonly created_at: string;
+  /** Until when it can be read. */
+  readonly expires_at: string;
+  readonly revoked_at: string | null;
+}
+
 export interface AuditShareCreated {
   /** The type of the event. */
   readonly event: "audit.share_created";
@@ -604,6 +625,62 @@ export interface AuditShareCreated {
   readonly share_id: string;
   /** Until when it can be read. */
   readonly expires_at: string;
+}
+
+export interface AuditShareFilter {
+  /** Only records of this time or later. */
+  readonly from?: string | undefined;
+  /** Only records before this time. */
+  readonly to?: string | undefined;
+  /** Only this action, or with `.*` at its end all of one kind. */
+  readonly action?: string | undefined;
+  /** Only what actors of this kind did. */
+  readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | (string & {}) | undefined;
+  /** Only what was done to objects of this kind. */
+  readonly target_type?: string | undefined;
+  /** Only with this result. */
+  readonly outcome?: "success" | "failure" | (string & {}) | undefined;
+  /** Only what this member, client, agent or staff did. */
+  readonly actor_id?: string | undefined;
+  /** Only what was done to this object. */
+  readonly target_id?: string | undefined;
+}
+
+export interface AuditSharePage {
+  readonly data: readonly AuditShare[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AuditShareRequest {
+  /** For whom and for what. */
+  readonly label: string;
+  readonly filter?: AuditShareRequestFilter | undefined;
+  /** For how many days it can be read (30). */
+  readonly days?: number | undefined;
+  /** Names and ids of people, sessions and networks are shown. */
+  readonly show_persons?: boolean | undefined;
+  /** Paths and other texts that people wrote are shown, if people are shown too. */
+  readonly show_paths?: boolean | undefined;
+}
+
+export interface AuditShareRequestFilter {
+  /** Only records of this time or later. */
+  readonly from?: string | undefined;
+  /** Only records before this time. */
+  readonly to?: string | undefined;
+  /** Only this action, or with `.*` at its end all of one kind. */
+  readonly action?: string | undefined;
+  /** Only what actors of this kind did. */
+  readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
+  /** Only what was done to objects of this kind. */
+  readonly target_type?: string | undefined;
+  /** Only with this result. */
+  readonly outcome?: "success" | "failure" | undefined;
+  /** Only what this member, client, agent or staff did. */
+  readonly actor_id?: string | undefined;
+  /** Only what was done to this object. */
+  readonly target_id?: string | undefined;
 }
 
 export interface AuditShareRevoked {
@@ -1180,6 +1257,29 @@ export interface NewApplication {
   };
 }
 
+export interface NewAuditShare {
+  /** Id of the share. Its reads are records whose `actor` has this id. */
+  readonly id: string;
+  /** For whom and for what. */
+  readonly label: string;
+  readonly filter: AuditShareFilter;
+  /** Names and ids of people, sessions and networks are shown. */
+  readonly show_persons: boolean;
+  /** Paths and other texts that people wrote are shown, if people are shown too. */
+  readonly show_paths: boolean;
+  /** Whether it can be read. */
+  readonly status: "active" | "expired" | "revoked" | (string & {});
+  /** The member who made it. */
+  readonly created_by: string;
+  /** When it was made. */
+  readonly created_at: string;
+  /** Until when it can be read. */
+  readonly expires_at: string;
+  readonly revoked_at: string | null;
+  /** The secret, shown only here. */
+  readonly token: string;
+}
+
 export interface NewBan {
   /** What to ban. */
   readonly kind: "client" | "session" | "address";
@@ -1318,7 +1418,7 @@ export interface NewWebhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[];
   readonly description?: string | null | undefined;
 }
 
@@ -1576,7 +1676,7 @@ export interface PublicKeys {
 
 export interface RateLimit {
   /** Name of the limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "audit_shared_export" | "token" | "package" | "anonymous" | (string & {});
   /** An exact window, or a bucket that refills. */
   readonly kind: "window" | "bucket" | (string & {});
   /** Whether the limit refuses, only counts, or is off. */
@@ -1882,6 +1982,63 @@ export interface SessionPage {
   readonly data: readonly Session[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface SharedAuditContext {
+  /** The request. */
+  readonly request_id?: string | undefined;
+  /** The operation of the request. */
+  readonly operation?: string | undefined;
+  /** The session of the request. */
+  readonly session_id?: string | undefined;
+  /** The member of the session, or a name that stands for it. */
+  readonly member_id?: string | undefined;
+  /** The OAuth client of the session. */
+  readonly client_id?: string | undefined;
+  /** The network that the request came from. */
+  readonly address?: string | undefined;
+}
+
+export interface SharedAuditPage {
+  readonly data: readonly SharedAuditRecord[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface SharedAuditRecord {
+  /** Id of the record. */
+  readonly id: string;
+  /** The audit chain: the id of an account, or `platform`. */
+  readonly chain: string;
+  readonly seq: number;
+  /** When. */
+  readonly occurred_at: string;
+  /** What. */
+  readonly action: string;
+  readonly actor: {
+    /** Kind of the actor. `share`: an outside auditor with a share. */
+    readonly kind: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | (string & {});
+    /** Id of the actor. */
+    readonly id?: string | undefined;
+  };
+  readonly targets: readonly ({
+    /** Kind of the object. */
+    readonly type: string;
+    /** Its id. */
+    readonly id: string;
+  })[];
+  readonly context: SharedAuditContext;
+  /** Result of the action. */
+  readonly outcome: "success" | "failure" | (string & {});
+  /** Data about the action, without personal data. */
+  readonly metadata: { readonly [name: string]: unknown };
+  /** The hash of the record before it, in hexadecimal digits. */
+  readonly prev_hash: string;
+  /** The hash of this record. */
+  readonly hash: string;
+  readonly person: string | null;
+  /** Parts of the record are not shown. Its hash covers them. */
+  readonly masked: boolean;
 }
 
 export interface SignatureFinding {
@@ -2467,7 +2624,7 @@ export interface Webhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2498,7 +2655,7 @@ export interface WebhookChange {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url?: string | undefined;
   /** What is sent. */
-  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
   readonly description?: string | null | undefined;
 }
 
@@ -2508,7 +2665,7 @@ export interface WebhookCreated {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2603,7 +2760,7 @@ export interface WebhookReplay {
   /** The moment after the last one. */
   readonly to?: string | undefined;
   /** Only these types. */
-  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookSecretRotated {

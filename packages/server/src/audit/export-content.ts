@@ -22,7 +22,8 @@ export interface ExportContent {
   readonly createdAt: Date;
   readonly read: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
   readonly identities: Identities;
-  readonly filter?: RecordFilter;
+  /** Only records that fit all of them. */
+  readonly filters?: readonly RecordFilter[];
   readonly mask?: (record: ExportedRecord) => ExportedRecord;
   /** Signs what was made. Equal digests give the same statement. */
   readonly sign: (made: MadeContent) => Promise<string>;
@@ -57,7 +58,7 @@ export async function* exportBytes(content: ExportContent): AsyncGenerator<Buffe
   yield hashed(lines.opening(opening));
   let records = 0;
   const next = (after: number) => {
-    const rows = read((tx) => readTexts(tx, chain, { after, last, limit: recordsPerRead }, content.filter));
+    const rows = read((tx) => readTexts(tx, chain, { after, last, limit: recordsPerRead }, content.filters));
     // Reported when it is awaited. A client that leaves before is no reason for an error.
     rows.catch(() => undefined);
     return rows;

@@ -36,6 +36,8 @@ export interface Opening {
   /** `all` records of the part, or those that a share shows. */
   readonly selection: "all" | "filtered";
   readonly masked: boolean;
+  /** Of an export by a share: what the share and the request ask for. */
+  readonly filters?: readonly object[];
   readonly first_seq: number;
   readonly last_seq: number;
   /** The checkpoint of the record before the first one. */

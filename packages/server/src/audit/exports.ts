@@ -8,15 +8,15 @@ import type { Ctx } from "../kernel/http/endpoint.ts";
 import { type RangeConditions, rangedReply } from "../kernel/http/range.ts";
 import { Type, text, uuid } from "../kernel/http/schema.ts";
 import type { RowAccess } from "../kernel/principal.ts";
-import type { RunTx } from "../kernel/tx.ts";
+import type { RunTx, Tx } from "../kernel/tx.ts";
 import { insertCheckpoint } from "./checkpoint-store.ts";
-import { accessOfChain, checkpointAt } from "./checkpoints.ts";
+import { accessOfChain, checkpointAt, type NewCheckpoint } from "./checkpoints.ts";
 import { counted, type ExportContent, exportBytes, gzipped, type MadeContent, sliceOf } from "./export-content.ts";
 import { type ExportFormat, exportFormats, formats, formatVersion } from "./export-formats.ts";
 import { type ExportRow, insertExport, updateExport } from "./export-store.ts";
 import { type Identities, noIdentities, readIdentities } from "./identities.ts";
 import { storeCheckpoints } from "./jobs.ts";
-import { findPart } from "./record-store.ts";
+import { type ChainPart, findPart, type RecordFilter } from "./record-store.ts";
 
 /** The contract's time for resuming. */
 const exportLifeMs = 24 * 60 * 60_000;
@@ -56,18 +56,38 @@ interface Begin {
   readonly owner: Extract<RowAccess, { kind: "account" | "platform" }>;
 }
 
-/** Chooses the part of the chain, makes its two checkpoints and records the export in the chain. */
-export async function beginExport(ctx: Ctx, { chain, format, from, to, owner }: Begin): Promise<ExportRow> {
-  const access = accessOfChain(chain);
-  const read: ExportContent["read"] = (work) => ctx.read(access, work);
-  const { firstSeq, lastSeq } = await read((tx) =>
-    findPart(tx, chain, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }),
-  );
+/** A part of a chain, and the checkpoints before and at its end. They may be new, and are not in the database then. */
+export interface CheckpointedPart extends ChainPart {
+  readonly opening: NewCheckpoint;
+  readonly closing: NewCheckpoint;
+}
+
+export async function checkpointedPart(
+  ctx: Ctx,
+  chain: string,
+  time: Pick<RecordFilter, "from" | "to">,
+): Promise<CheckpointedPart> {
+  const read: ExportContent["read"] = (work) => ctx.read(accessOfChain(chain), work);
+  const { firstSeq, lastSeq } = await read((tx) => findPart(tx, chain, time));
   const sources = { receipts: ctx.services.receipts, publicUrl: ctx.publicUrl, now: ctx.clock.now() };
   const opening = await checkpointAt(read, sources, { chain, seq: firstSeq - 1, reason: "export" });
   const closing =
     lastSeq < firstSeq ? opening : await checkpointAt(read, sources, { chain, seq: lastSeq, reason: "export" });
-  return ctx.tx(access, async (tx) => {
+  return { firstSeq, lastSeq, opening, closing };
+}
+
+/** Keeps the checkpoints of a part, and has them put into the object store. */
+export async function keepCheckpoints(tx: Tx, chain: string, { opening, closing }: CheckpointedPart): Promise<void> {
+  for (const one of [opening, closing]) await insertCheckpoint(tx, one);
+  await tx.job({ task: storeCheckpoints, payload: { chain }, exclusiveKey: `audit.${chain}` });
+}
+
+/** Chooses the part of the chain, makes its two checkpoints and records the export in the chain. */
+export async function beginExport(ctx: Ctx, { chain, format, from, to, owner }: Begin): Promise<ExportRow> {
+  const time = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const part = await checkpointedPart(ctx, chain, time);
+  const { firstSeq, lastSeq, opening, closing } = part;
+  return ctx.tx(accessOfChain(chain), async (tx) => {
     const row: ExportRow = {
       ...{ id: ctx.random.uuid(), account_id: owner.kind === "account" ? owner.accountId : null, chain, format },
       ...{ from_time: timeOf(from), to_time: timeOf(to), first_seq: firstSeq, last_seq: lastSeq },
@@ -75,11 +95,10 @@ export async function beginExport(ctx: Ctx, { chain, format, from, to, owner }: 
       expires_at: new Date(tx.now.getTime() + exportLifeMs),
       ...{ identities: null, statement: null, size_bytes: null, gzip_bytes: null },
     };
-    for (const one of [opening, closing]) await insertCheckpoint(tx, one);
+    await keepCheckpoints(tx, chain, part);
     await tx.within(owner, (inner) => insertExport(inner, row));
     const metadata = { format, first_seq: firstSeq, last_seq: lastSeq };
     tx.audit({ action: "audit.exported", targets: [{ type: "audit_export", id: row.id }], metadata });
-    await tx.job({ task: storeCheckpoints, payload: { chain }, exclusiveKey: `audit.${chain}` });
     return row;
   });
 }
@@ -208,7 +227,7 @@ async function measure(ctx: Ctx, chunks: AsyncIterable<Buffer>): Promise<number>
   return size;
 }
 
-function wantsGzip(acceptEncoding: string | undefined): boolean {
+export function wantsGzip(acceptEncoding: string | undefined): boolean {
   const gzip = acceptEncoding
     ?.split(",")
     .map((part) => part.trim())
@@ -221,7 +240,10 @@ function tagOf(etag: string, isGzip: boolean): string {
   return `"${etag}${isGzip ? "-gzip" : ""}"`;
 }
 
-function replyHeaders({ id, format, created_at: createdAt }: ExportRow, isGzip: boolean) {
+export function replyHeaders(
+  { id, format, created_at: createdAt }: Pick<ExportRow, "id" | "format" | "created_at">,
+  isGzip: boolean,
+) {
   const name = `emanet-audit-${createdAt.toISOString().slice(0, 10)}.${format}`;
   return {
     "Content-Type": formats[format].mediaType,

@@ -28,12 +28,12 @@ type Select<Row> = SelectQueryBuilder<Database, "audit_records", Row>;
 export async function listRecords(
   tx: ReadTx,
   chain: string | null,
-  filter: RecordFilter,
+  filters: readonly RecordFilter[],
   page: PageStart,
 ): Promise<RecordRow[]> {
   const all = tx.db.selectFrom("audit_records").selectAll();
   const select = chain === null ? all : all.where("chain", "=", chain);
-  return pageRows(matching(select, filter), page);
+  return pageRows(filters.reduce(matching, select), page);
 }
 
 function matching<Row>(select: Select<Row>, filter: RecordFilter): Select<Row> {
@@ -137,7 +137,7 @@ export async function readTexts(
   tx: ReadTx,
   chain: string,
   { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
-  filter: RecordFilter = {},
+  filters: readonly RecordFilter[] = [],
 ): Promise<RecordTexts[]> {
   const select = tx.db
     .selectFrom("audit_records")
@@ -146,7 +146,24 @@ export async function readTexts(
     .where("chain", "=", chain)
     .where("seq", ">", after)
     .where("seq", "<=", last);
-  return matching(select, filter).orderBy("seq").limit(limit).execute();
+  return filters.reduce(matching, select).orderBy("seq").limit(limit).execute();
+}
+
+/** How many records of a part the filters choose. */
+export async function countRecords(
+  tx: ReadTx,
+  chain: string,
+  { firstSeq, lastSeq }: ChainPart,
+  filters: readonly RecordFilter[],
+): Promise<number> {
+  const select = tx.db
+    .selectFrom("audit_records")
+    .select((is) => is.fn.countAll<number>().as("count"))
+    .where("chain", "=", chain)
+    .where("seq", ">=", firstSeq)
+    .where("seq", "<=", lastSeq);
+  const row = await filters.reduce(matching, select).executeTakeFirst();
+  return Number(row?.count ?? 0);
 }
 
 const textColumns = [

@@ -15,14 +15,29 @@ export interface AuditTest {
   /** Makes so many records in the account's chain, a second apart. */
   act(count: number): Promise<void>;
   get(target: string, headers?: Readonly<Record<string, string>>): Promise<Sent>;
+  /** A new share of the account. */
+  share(wanted?: object): Promise<MadeShare>;
   /** Asks again until it is not null. */
   until<T>(ask: () => Promise<T | null>): Promise<T>;
   rows<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+const unlimited = {
+  EMANET_LIMIT_AUDIT_EXPORT: "10000/60",
+  EMANET_LIMIT_AUDIT_SHARED_EXPORT: "10000/60",
+  EMANET_LIMIT_AUDIT_SHARED_EVENTS: "10000/60",
+};
+
+/** A share, and what an auditor does with it. */
+export interface MadeShare {
+  readonly id: string;
+  readonly token: string;
+  read(target: string, headers?: Readonly<Record<string, string>>): Promise<Sent>;
+}
+
 export async function auditTest(
   cleanup: Cleanup,
-  settings: Readonly<Record<string, string>> = { EMANET_LIMIT_AUDIT_EXPORT: "10000/60" },
+  settings: Readonly<Record<string, string>> = unlimited,
 ): Promise<AuditTest> {
   const service = await startTestService(cleanup, { settings });
   const owner = await tokenFor(service);
@@ -44,6 +59,17 @@ export async function auditTest(
       }
     },
     get: async (target, headers = {}) => service.send("GET", target, { headers: { ...(await signIn()), ...headers } }),
+    async share(wanted = {}) {
+      const json = { label: "Denetim", ...wanted };
+      const made = await service.send("POST", "/v1/audit/shares", { json, headers: await signIn() });
+      assert.equal(made.status, 201, made.body.toString());
+      const token = String(made.json?.token);
+      const read = (target: string, headers = {}) =>
+        service.send("GET", `/v1/audit/shared/${target}`, {
+          headers: { authorization: `Bearer ${token}`, ...headers },
+        });
+      return { id: String(made.json?.id), token, read };
+    },
     async until(ask) {
       for (;;) {
         const found = await ask();

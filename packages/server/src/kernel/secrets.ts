@@ -29,6 +29,7 @@ type Purpose =
   | "signing-key"
   | "receipt-key"
   | "audit-identity"
+  | "audit-share"
   | "totp-secret"
   | "refresh-token"
   | "client-secret"

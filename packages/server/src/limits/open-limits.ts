@@ -124,6 +124,8 @@ function overridesOf(config: Config) {
     snapshots_create_hour: config.limitSnapshotsCreateHour,
     restore_create: config.limitRestoreCreate,
     audit_export: config.limitAuditExport,
+    audit_shared_export: config.limitAuditSharedExport,
+    audit_shared_events: config.limitAuditSharedEvents,
     token: config.limitToken,
     admin: config.limitAdmin,
     package: config.limitPackage,

@@ -66,23 +66,6 @@ const byosTokenExpired = eventType({
   ),
 });
 
-const auditShareCreated = eventType({
-  name: "audit.share_created",
-  summary: "An audit share was created",
-  description: "An outside auditor can read a part of the audit trail until `expires_at`.",
-  fields: closed(
-    { share_id: uuid("The share."), expires_at: timestamp("Until when it can be read.") },
-    { title: "AuditShareCreated" },
-  ),
-});
-
-const auditShareRevoked = eventType({
-  name: "audit.share_revoked",
-  summary: "An audit share was revoked",
-  description: "The share cannot be read any more.",
-  fields: closed({ share_id: uuid("The share."), reason: code("Why.", "revoked") }, { title: "AuditShareRevoked" }),
-});
-
 const taxpayerTransferred = eventType({
   name: "mukellef.transferred",
   summary: "A taxpayer was transferred",
@@ -135,8 +118,6 @@ export const plannedEvents = [
   subscriptionRenewed,
   subscriptionFailed,
   byosTokenExpired,
-  auditShareCreated,
-  auditShareRevoked,
   taxpayerTransferred,
   sourceOverdue,
   sourceSuspicious,

@@ -35,7 +35,7 @@ export const adminListAudit = endpoint(
     const isNothing = account_id !== undefined && chain !== undefined && account_id !== chain;
     const rows = isNothing
       ? []
-      : await ctx.read({ kind: "staff" }, (tx) => listRecords(tx, chain ?? account_id ?? null, filter, page));
+      : await ctx.read({ kind: "staff" }, (tx) => listRecords(tx, chain ?? account_id ?? null, [filter], page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, adminRecordShape) };
   },
 );

@@ -30,7 +30,7 @@ export const listEvents = endpoint(
     const binding = { operation, filters: [accountId, filter], sorting };
     const page = ctx.cursors.start(query, binding);
     const [rows, identities] = await Promise.all([
-      ctx.read(rowAccessOf(principal), (tx) => listRecords(tx, accountId, filter, page)),
+      ctx.read(rowAccessOf(principal), (tx) => listRecords(tx, accountId, [filter], page)),
       identitiesOf(ctx, ctx.tx, accountId),
     ]);
     const show = (row: (typeof rows)[number]) => recordShape(row, identities.nameOf(row.actor_id));

@@ -18,6 +18,7 @@ export interface Database {
   readonly audit_heads: AuditHeadsRow;
   readonly audit_identities: AuditIdentitiesRow;
   readonly audit_records: AuditRecordsRow;
+  readonly audit_shares: AuditSharesRow;
   readonly bans: BansRow;
   readonly catalog_claims: CatalogClaimsRow;
   readonly catalog_damaged_items: CatalogDamagedItemsRow;
@@ -258,6 +259,21 @@ export interface AuditRecordsRow {
   readonly prev_hash: Buffer;
   readonly hash: Buffer;
   readonly actor_id: GeneratedAlways<string | null>;
+}
+
+export interface AuditSharesRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly token_hash: Buffer;
+  readonly label: string;
+  readonly filter: ColumnType<JsonValue, string, string>;
+  readonly shows_persons: boolean;
+  readonly shows_paths: boolean;
+  readonly created_by: string;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly revoked_at: Date | null;
+  readonly revoked_by: string | null;
 }
 
 export interface BansRow {

@@ -22,8 +22,13 @@ const anonymous: Principal = { kind: "anonymous" };
 /** Of a request without the header. */
 export const withoutCredential: Authentication = { principal: anonymous, refusal: null };
 
+/** The token of an `Authorization` header; undefined when it has none. */
+export function bearerOf(header: string): string | undefined {
+  return bearerPattern.exec(header)?.[1];
+}
+
 export async function authenticate(kernel: HttpKernel, header: string): Promise<Authentication> {
-  const token = bearerPattern.exec(header)?.[1];
+  const token = bearerOf(header);
   if (token === undefined) return { principal: anonymous, refusal: new Problem("invalid_token") };
   try {
     const result = await kernel.authenticator.authenticate(token);

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { idempotencyKeyPattern } from "../idempotency.ts";
 import { Problem } from "../problems.ts";
+import { bearerOf } from "./authentication.ts";
 import { acceptable, type BodyTerms, hasNoBody, isJson, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { checkCondition, requireMatch } from "./conditional.ts";
 import { readCookies } from "./cookies.ts";
@@ -83,6 +84,7 @@ export function callParser(spec: EndpointSpec): CallParser {
       isHead,
       conditions,
       principal,
+      shareToken: shareTokenOf(spec, raw),
       language,
       address,
       addressKey,
@@ -104,8 +106,8 @@ interface SpecialParts {
   readonly conditions: RangeConditions;
 }
 
-const withoutParts: SpecialParts = {
-  ...{ headers: undefined, upload: null, pathBytes: null, queryBytes: null },
+const withoutParts: SpecialParts & Pick<Call, "shareToken"> = {
+  ...{ shareToken: null, headers: undefined, upload: null, pathBytes: null, queryBytes: null },
   ...{ earlier: null, isHead: false, conditions: {} },
 };
 
@@ -127,6 +129,12 @@ function specialReader(spec: EndpointSpec): SpecialReader {
       conditions: streams && !isHead ? conditionsOf(raw) : withoutParts.conditions,
     };
   };
+}
+
+/** A header of another scheme is the same as a wrong token. */
+function shareTokenOf({ access }: EndpointSpec, { headers }: IncomingMessage): string | null {
+  if (access.kind !== "share" || headers.authorization === undefined) return null;
+  return bearerOf(headers.authorization) ?? "";
 }
 
 function requiredPath(raw: IncomingMessage): Buffer {

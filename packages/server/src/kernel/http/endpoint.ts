@@ -13,7 +13,7 @@ import type { Services } from "../domain-services.ts";
 import type { LaterSubject, Limiter } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { Log } from "../log.ts";
-import type { AccessTokens, MemberRole, OauthScope, OauthScopes, Principal } from "../principal.ts";
+import type { AccessTokens, Actor, MemberRole, OauthScope, OauthScopes, Principal } from "../principal.ts";
 import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { RunRead, RunTx, Tx } from "../tx.ts";
@@ -28,7 +28,8 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /**
  * `public` needs no token; `account` one of an account with this scope, and of the roles that the scope names unless
  * fewer are given; `person` one of a person who signed in, about themselves, staff included and programs excluded;
- * `staff` one of the platform's staff.
+ * `staff` one of the platform's staff; `share` the token of a share, which `handle` looks up itself (`call.shareToken`). To the kernel
+ * its sender is anonymous.
  */
 export type Access =
   | { readonly kind: "public" }
@@ -42,7 +43,8 @@ export type Access =
       readonly dashboard?: "every_role";
     }
   | { readonly kind: "person"; readonly scope: OauthScope }
-  | { readonly kind: "staff" };
+  | { readonly kind: "staff" }
+  | { readonly kind: "share" };
 
 export type ReplySpec = { readonly description: string; readonly headers?: Readonly<Record<string, TSchema>> } & (
   | { readonly body: TSchema }
@@ -174,6 +176,8 @@ export interface Ctx {
    * refused with. When the database does not answer, the caller is as before.
    */
   readonly recheck: () => Promise<Principal>;
+  /** Names who acts in the audit records from here on, where only `handle` can know it: the share of a request with a share's token. */
+  readonly actAs: (actor: Actor) => void;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
   /**
@@ -223,6 +227,8 @@ export interface Call {
   /** For `rangedReply`. Empty for HEAD, where a range means nothing. */
   readonly conditions: RangeConditions;
   readonly principal: Principal;
+  /** With access `share`: the bearer token as it came; null without one. */
+  readonly shareToken: string | null;
   readonly language: Language;
   /** The client's address, canonical; personal data. */
   readonly address: string;
@@ -247,7 +253,7 @@ type Shape<S extends EndpointSpec, Part extends "params" | "query" | "headers" |
   ? Static<S[Part]>
   : undefined;
 
-type PrincipalFor<S extends EndpointSpec> = S["access"] extends { kind: "public" }
+type PrincipalFor<S extends EndpointSpec> = S["access"] extends { kind: "public" | "share" }
   ? Principal
   : S["access"] extends { kind: "person" }
     ? Extract<Principal, { authTime: Date }>
@@ -393,6 +399,7 @@ export function declaredProblems(spec: EndpointSpec, scopes: OauthScopes): Reado
     spec.stepUp === true && ["step_up_required", "insufficient_scope"],
     spec.cookies !== undefined && spec.anyOrigin !== true && ["origin_not_allowed"],
     spec.access.kind === "staff" && ["admin_required"],
+    spec.access.kind === "share" && ["share_revoked"],
     spec.params !== undefined && ["not_found", "validation_failed"],
     spec.query !== undefined && ["validation_failed"],
     spec.query?.properties.cursor !== undefined && ["invalid_cursor"],

@@ -95,6 +95,13 @@ export class HandlerContext implements Ctx {
     return (policies, subject) => spendLater(kernel, context, policies, subject);
   }
 
+  get actAs(): Ctx["actAs"] {
+    const { context } = this.#request;
+    return (actor) => {
+      context.actor = actor;
+    };
+  }
+
   get progressed(): () => void {
     const { endpoint, signal } = this.#request;
     return isTransfer(endpoint.spec) ? () => signal.restart() : notLong;

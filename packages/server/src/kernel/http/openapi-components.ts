@@ -62,6 +62,7 @@ export class Components {
   };
   #usesOauth = false;
   #usesStaff = false;
+  #usesShare = false;
 
   constructor(declared: Declared, { specs, isComplete, origin }: ComponentOptions) {
     this.declared = declared;
@@ -83,6 +84,10 @@ export class Components {
     if (access.kind === "staff" && isStaffOnlyPath(this.declared.paths, path)) {
       this.#usesStaff = true;
       return [{ staff: [] }];
+    }
+    if (access.kind === "share") {
+      this.#usesShare = true;
+      return [{ share: [] }];
     }
     if (access.kind !== "account") return [{ bearer: [] }];
     this.#usesOauth = true;
@@ -185,6 +190,7 @@ export class Components {
         },
         ...(this.#usesOauth && { oauth2: oauthScheme(this.declared, this.#origin) }),
         ...(this.#usesStaff && { staff: staffScheme }),
+        ...(this.#usesShare && { share: shareScheme }),
       },
     };
   }
@@ -227,6 +233,14 @@ const staffScheme = {
   scheme: "bearer",
   bearerFormat: "JWT",
   description: "Access token of the platform's staff (RFC9068), issued and checked by the rules of RFC8725.",
+};
+
+const shareScheme = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "shr_…",
+  description:
+    "The secret of an audit share, for an auditor outside the account. It is no JWT, so RFC8725 does not concern it.",
 };
 
 /** Keywords whose value is data, not a schema. */

@@ -114,7 +114,7 @@ const info = {
 /** Who may call it, for people and for the tests that are made from the document. */
 function authorization(spec: EndpointSpec, { oauthScopes }: Declared): JsonObject {
   const { access } = spec;
-  if (access.kind === "public") return { "x-access": "public" };
+  if (access.kind === "public" || access.kind === "share") return { "x-access": access.kind };
   if (access.kind === "staff") return { "x-access": "staff", ...(spec.stepUp && { "x-step-up": true }) };
   return {
     "x-access": access.kind,

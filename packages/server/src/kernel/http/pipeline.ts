@@ -160,7 +160,7 @@ async function serve(
     const { principal, requestId, address } = context;
     const origin = auditOriginOf(principal, { requestId, address, operation: spec.id });
     const needsCheckpoint = principal.kind === "staff" || spec.stepUp === true;
-    return { actor: actorOf(principal), context: origin, signal, needsCheckpoint };
+    return { actor: context.actor ?? actorOf(principal), context: origin, signal, needsCheckpoint };
   };
   const request = { kernel, endpoint, context, signal };
   const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) =>

@@ -27,8 +27,9 @@ export async function receiveRequest(
   const address = kernel.addresses.of(head.peer, single(head.headers["x-forwarded-for"]));
   const key = addressKey(address);
   const errorForm = endpoint?.spec.wire === "oauth" || isOauthPath(paths, head.url) ? "oauth" : "problem";
-  // Under OAuth the header has the client's credentials, and the OAuth server checks them.
-  const credential = errorForm === "oauth" ? undefined : head.headers.authorization;
+  // Under OAuth the header has the client's credentials, and the OAuth server checks them. That of a share is no access token.
+  const isOther = errorForm === "oauth" || endpoint?.spec.access.kind === "share";
+  const credential = isOther ? undefined : head.headers.authorization;
   const authentication = credential === undefined ? withoutCredential : await authenticate(kernel, credential);
   const { principal, refusal: token } = authentication;
   const ban = banRefusal(kernel, endpoint, authentication, key);

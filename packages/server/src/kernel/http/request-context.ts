@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { LimitStatus } from "../limits/limiter.ts";
 import type { LimitCounter } from "../limits/store.ts";
-import type { Principal } from "../principal.ts";
+import type { Actor, Principal } from "../principal.ts";
 import type { Language, Problem } from "../problems.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -22,6 +22,8 @@ export interface RequestContext {
   /** The endpoint of the address; null where there is none. */
   readonly endpoint: Endpoint | null;
   readonly principal: Principal;
+  /** Who acts, where `handle` found out more than the principal says. */
+  actor?: Actor;
   /** The state of each policy that applied so far. */
   limitStatuses: readonly LimitStatus[];
   /** Counters that allowed the request and are counted later, together with those whose subject is in the body. */

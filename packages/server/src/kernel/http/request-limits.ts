@@ -136,6 +136,7 @@ async function spendAll(
 /** Text from a body is personal data: the key is a hash of it and of the client's address. */
 function laterKey(kernel: HttpKernel, { addressKey: address }: RequestContext, subject: LaterSubject): string {
   if (typeof subject === "object" && "accountId" in subject) return subject.accountId;
+  if (typeof subject === "object" && "shareId" in subject) return subject.shareId;
   const parts = typeof subject === "object" ? [address] : [address, subject];
   return kernel.secrets.digest("attempts", JSON.stringify(parts)).toString("base64url");
 }

@@ -41,6 +41,7 @@ export type LimitedAccount = { readonly limits: AccountLimits; readonly earlyAcc
 export type LaterSubject =
   | string
   | { readonly accountId: string; readonly account: LimitedAccount }
+  | { readonly shareId: string }
   | { readonly address: true };
 
 export interface Limiter {

@@ -20,7 +20,7 @@ export interface Rate {
 export type PolicySet = "in_force" | "anonymous" | "package" | "endpoint";
 
 /** What a policy counts by; `content` is something in the body together with the client's address. */
-export type PolicySubject = "account" | "address" | "content" | "staff";
+export type PolicySubject = "account" | "address" | "content" | "staff" | "share";
 
 export interface Policy {
   readonly kind: "window" | "bucket";

@@ -123,7 +123,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, snapshots, an upload, a restore and a webhook. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, snapshots, an upload, restores and a webhook. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -150,6 +150,7 @@ async function makeVictim() {
   const file = { body: Buffer.from("merhaba"), headers: writer.auth };
   const backup = await service.send("POST", "/v1/snapshots?source=yedek&path=a", file);
   const toDownload = { kind: "download", format: "tar" };
+  const toAgent = { kind: "agent", agent_id: agent.id };
   const ids: Readonly<Record<string, readonly string[]>> = {
     webhooks: [webhook],
     webhook_deliveries: [delivery?.id ?? ""],
@@ -159,6 +160,7 @@ async function makeVictim() {
     snapshots: [await made("/v1/snapshots", { source: victimSource }, writer.auth)],
     uploads: [await made("/v1/snapshots", { source: "ajan" }, agent.auth)],
     reads: [String(backup.json?.id)],
+    orders: [await made("/v1/restore", { snapshot_id: backup.json?.id, target: toAgent }), agent.id],
     restores: [await made("/v1/restore", { snapshot_id: backup.json?.id, target: toDownload })],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],

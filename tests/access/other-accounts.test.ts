@@ -169,6 +169,44 @@ async function openRestore(owner: Bearer): Promise<string> {
   return id;
 }
 
+/** An order to an agent of the account, and the agent. */
+async function order(owner: Bearer) {
+  const by = await agent(owner);
+  const json = { snapshot_id: await snapshot(owner), target: { kind: "agent", agent_id: by.id } };
+  const answer = await service.send("POST", "/v1/restore", { json, headers: owner.auth });
+  assert.equal(answer.status, 202, answer.body.toString());
+  return { id: String(answer.json?.id), by };
+}
+
+/** A run of its agent works on it. */
+async function takenOrder(owner: Bearer) {
+  const { id, by } = await order(owner);
+  const taken = await service.send("POST", `/v1/orders/${id}/start`, { json: { run_id: unknownId }, headers: by.auth });
+  assert.equal(taken.status, 200, taken.body.toString());
+  return { id, by };
+}
+
+const orderReading = (code: number) => async (owner: Bearer) => ({
+  ...(await takenOrder(owner)),
+  content: Buffer.from(code === 16 ? [1, code, 0] : [1, code, 0, 0]),
+  headers: { "content-type": "application/vnd.emanet.read" },
+});
+
+const report = { run_id: unknownId, bytes_restored: 0, files_restored: 0 };
+
+/** The name of a pack of the account. */
+async function packOf(owner: Bearer): Promise<string> {
+  const [row] = await storedRows<{ id: string }>(
+    service.database,
+    "select id from emanet.vaults where account_id = $1",
+    [owner.accountId],
+  );
+  const vault = await service.running.services?.vaults.open(owner.accountId ?? "", row?.id ?? "");
+  assert.ok(vault !== undefined);
+  const { value } = await vault.store.list(vault.names.packs)[Symbol.asyncIterator]().next();
+  return String(value?.name.split("/").at(-1));
+}
+
 /** Examples by operation. */
 const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -247,18 +285,19 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "reads.items": reading(17),
   "reads.frames": reading(18),
   "reads.keys": reading(19),
-  "reads.read_pack": async (owner) => {
-    const id = await snapshot(owner);
-    const [row] = await storedRows<{ vault_id: string }>(
-      service.database,
-      "select vault_id from emanet.snapshots where id = $1",
-      [id],
-    );
-    const vault = await service.running.services?.vaults.open(owner.accountId ?? "", row?.vault_id ?? "");
-    assert.ok(vault !== undefined);
-    const { value } = await vault.store.list(vault.names.packs)[Symbol.asyncIterator]().next();
-    return { id, name: String(value?.name.split("/").at(-1)) };
+  "reads.read_pack": async (owner) => ({ id: await snapshot(owner), name: await packOf(owner) }),
+  "orders.list": async (owner) => {
+    const { by } = await order(owner);
+    return { id: by.id, by };
   },
+  "orders.start": async (owner) => ({ ...(await order(owner)), body: { run_id: unknownId } }),
+  "orders.report": async (owner) => ({ ...(await takenOrder(owner)), body: report }),
+  "orders.finish": async (owner) => ({ ...(await takenOrder(owner)), body: { ...report, result: "completed" } }),
+  "orders.read_open": orderReading(16),
+  "orders.read_items": orderReading(17),
+  "orders.read_frames": orderReading(18),
+  "orders.read_keys": orderReading(19),
+  "orders.read_pack": async (owner) => ({ ...(await takenOrder(owner)), name: await packOf(owner) }),
   "restores.get": async (owner) => ({ id: await restore(owner) }),
   "restores.list_warnings": async (owner) => ({ id: await restore(owner) }),
   "restores.download": async (owner) => ({ id: await restore(owner) }),

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { deviceGrant, keyOf, proofOf } from "../../packages/server/src/agents/testing.ts";
+import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
@@ -175,6 +175,13 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "restores.create": async () => {
     const by = await tokenFor(service);
     return { by, json: { snapshot_id: await snapshotOf(by), target: { kind: "download", format: "tar" } } };
+  },
+  "orders.start": async () => {
+    const owner = await tokenFor(service);
+    const by = await makeAgent(service, owner.accountId ?? "");
+    const target = { kind: "agent", agent_id: by.id };
+    const { id } = await made("/v1/restore", { snapshot_id: await snapshotOf(owner), target }, owner.auth);
+    return { by, id: String(id), json: { run_id: by.id } };
   },
   "restores.create_download_link": async () => {
     const by = await tokenFor(service);

@@ -18,6 +18,7 @@ import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks
 import { auditCalls } from "./audit-calls.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 import { downloadCalls } from "./download-calls.ts";
+import { orderCalls } from "./order-calls.ts";
 import { webhookCalls } from "./webhook-calls.ts";
 
 const service = await startForClients({ after });
@@ -66,7 +67,8 @@ async function withSnapshot() {
   const answer = await service.send("POST", "/v1/snapshots?source=ofis", { body: tarOf({ "a.txt": "1" }), headers });
   assert.equal(answer.status, 201, answer.body.toString());
   const token = made.auth.authorization.slice("Bearer ".length);
-  return { client: clientOf(service, { credentials: bearerToken(token) }), id: String(answer.json?.id) };
+  const client = clientOf(service, { credentials: bearerToken(token) });
+  return { client, id: String(answer.json?.id), accountId: made.accountId ?? "" };
 }
 
 const services = inTurn([service]);
@@ -172,11 +174,6 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, accountId: account } = await owner();
     return client.agents.delete({ id: (await makeAgent(service, account ?? "")).id });
   },
-  "agents.getKeys": async () => {
-    const { id, auth } = await makeAgent(service, await accountId());
-    const credentials = bearerToken(auth.authorization.slice("Bearer ".length));
-    return clientOf(service, { credentials }).agents.getKeys({ id });
-  },
   "vaults.list": async () => (await owner()).client.vaults.list({ sort: "name" }),
   "vaults.create": async () => (await owner()).client.vaults.create({ body: { name: "Muhasebe" } }),
   "vaults.get": async () => {
@@ -205,6 +202,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
   },
+  ...orderCalls(service, withSnapshot),
   ...webhookCalls(async () => (await owner()).client, staff),
   "nights.list": async () => (await withSnapshot()).client.nights.list({ from: "2026-01-01", to: "2026-01-31" }),
   "usage.list": async () => (await withSnapshot()).client.usage.list(),

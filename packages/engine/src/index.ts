@@ -45,6 +45,7 @@ export type { FileReaderOptions } from "./restore/file-reader.ts";
 export { FileReader } from "./restore/file-reader.ts";
 export { DamageError, FrameReader } from "./restore/frame-reader.ts";
 export { frameReaderOf, LocalReadPort, recheckDamagedFrames } from "./restore/local-read-port.ts";
+export { reachOfPaths } from "./restore/reach-of-paths.ts";
 export type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./restore/read-port.ts";
 export { rootEntry } from "./restore/root-entry.ts";
 export type { BackupSource, SourceEvent } from "./source/source.ts";

@@ -19,6 +19,7 @@ import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
+import { orderEndpoints, orderTags } from "./orders/endpoints/index.ts";
 import { readEndpoints, readTags } from "./reads/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
@@ -46,6 +47,7 @@ export const endpoints: readonly Endpoint[] = [
   ...fileEndpoints,
   ...restoreEndpoints,
   ...readEndpoints,
+  ...orderEndpoints,
   ...downloadEndpoints,
   ...receiptEndpoints,
   ...webhookEndpoints,
@@ -74,6 +76,7 @@ export const tags: readonly OpenapiTag[] = [
   ...snapshotTags,
   ...restoreTags,
   ...readTags,
+  ...orderTags,
   ...webhookTags,
   ...searchTags,
   ...auditTags,

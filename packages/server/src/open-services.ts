@@ -5,6 +5,7 @@ import { openDownloads } from "./downloads/index.ts";
 import { openFiles } from "./files/index.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
+import { openOrders } from "./orders/index.ts";
 import { openReceipts } from "./receipts/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
 import { openUploads } from "./uploads/index.ts";
@@ -18,7 +19,8 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   const files = openFiles({ ...foundation, vaults, snapshots });
   const receipts = openReceipts(foundation);
+  const orders = openOrders(foundation);
   const downloads = openDownloads(foundation);
   const webhooks = await openWebhooks(foundation);
-  return { vaults, snapshots, files, receipts, downloads, webhooks, audit: openAudit(foundation) };
+  return { vaults, snapshots, files, receipts, orders, downloads, webhooks, audit: openAudit(foundation) };
 }

@@ -104,8 +104,12 @@ export async function start(options: StartOptions): Promise<Running> {
     if (listener !== null && firstRun !== null) {
       await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: listener.caFile, firstRun });
     }
-    // Requests that wait for events end first, so that the drain does not wait for them.
-    if (services !== null) foundation.onStop(async () => services.webhooks.waits.close());
+    // Requests that wait for events or orders end first, so that the drain does not wait for them.
+    if (services !== null)
+      foundation.onStop(async () => {
+        services.webhooks.waits.close();
+        services.orders.waits.close();
+      });
     place.open();
     return {
       url: listener?.url ?? null,

@@ -84,6 +84,11 @@ import type {
   OauthClientPage,
   OauthGrant,
   OauthGrantPage,
+  Order,
+  OrderEnd,
+  OrderReport,
+  OrderStart,
+  Orders,
   PasswordChange,
   PasswordReset,
   PasswordResetRequest,
@@ -1391,9 +1396,9 @@ export interface EmanetApi {
     /**
      * Start a restore. `POST /v1/restore`
      *
-     * Brings a snapshot or some of its files back. With the target `download` everything is read and compared with its hash first; then the archive can be downloaded for seven days, by any ranges and any number of times. Follow it with `GET /v1/restore/{id}` or the events `restore.completed` and `restore.failed`. At most 10 an hour. A suspended account can restore.
+     * Brings a snapshot or some of its files back. With the target `download` everything is read and compared with its hash first; then the archive can be downloaded for seven days, by any ranges and any number of times. With the target `agent` the agent reads the files and writes them onto its machine, only below the roots that the machine permits; an agent that is absent for 24 hours fails it. That needs the scope `restores:agent`, and of people a fresh second factor. Follow a restore with `GET /v1/restore/{id}` or the events `restore.completed` and `restore.failed`. At most 10 an hour. A suspended account can restore.
      *
-     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly create: Operation<{
       readonly body: NewRestore;
@@ -1457,6 +1462,120 @@ export interface EmanetApi {
       /** Id of the restore. */
       readonly id: string;
     }, DownloadLink>;
+  };
+  readonly orders: {
+    /**
+     * Read an agent's orders, or wait for one. `GET /v1/agents/{id}/orders`
+     *
+     * For the agent itself; everybody else gets 404. The orders that it can take, the oldest first: those that wait, and those of another run of it that has not reported for two minutes. With `wait` the answer comes as soon as there is one, or empty after so many seconds. The call also says that the agent lives.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ReadOperation<{
+      /** Id of the agent. */
+      readonly id: string;
+      /** Seconds to wait for an order when there is none (0). */
+      readonly wait?: number | undefined;
+      /** The run: chosen at random by each process of the agent when it starts. */
+      readonly run_id?: string | undefined;
+    }, Orders>;
+    /**
+     * Take an order. `POST /v1/orders/{id}/start`
+     *
+     * For the agent that the order is for; everybody else gets 404. From now on the run may read what the order names. The same run may repeat it. 409: the order has ended, or another run of the agent works on it and reported within the last two minutes.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly start: Operation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: OrderStart;
+    }, Order>;
+    /**
+     * Report progress. `POST /v1/orders/{id}/report`
+     *
+     * For the run that works on the order, at least once a minute. 409: the order was canceled, has ended, or another run has it. Then the run stops; what it has written stays.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly report: Operation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: OrderReport;
+    }, Order>;
+    /**
+     * End an order. `POST /v1/orders/{id}/finish`
+     *
+     * For the run that works on the order. `completed`: every file was written, or is named in the warnings; with `on_damage: "fail"` no content was damaged. The same call may be repeated. 409: the order has ended otherwise, or another run has it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly finish: Operation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: OrderEnd;
+    }, Order>;
+    /**
+     * Begin to read a snapshot. `POST /v1/orders/{id}/read/open`
+     *
+     * The root of the tree, and the keys that check content. They open nothing. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly readOpen: BytesOperation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Read items. `POST /v1/orders/{id}/read/items`
+     *
+     * The recipes of segments and nodes that the snapshot reaches. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly readItems: BytesOperation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Find frames. `POST /v1/orders/{id}/read/frames`
+     *
+     * Where frames are that items of the snapshot need, with their block lists. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly readFrames: BytesOperation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Read keys of frames. `POST /v1/orders/{id}/read/keys`
+     *
+     * The keys of single frames that items of the snapshot need, and of no others. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly readKeys: BytesOperation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Read a pack for an order. `GET /v1/orders/{id}/packs/{name}`
+     *
+     * As `GET /v1/snapshots/{id}/packs/{name}`, for the agent that works on the order. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readPack: BytesOperation<{
+      /** The order. */
+      readonly id: string;
+      /** The pack's id. */
+      readonly name: string;
+    }>;
   };
   readonly downloads: {
     /**
@@ -2569,7 +2688,7 @@ export interface EmanetApi {
       /** Only restores in this state. */
       readonly status?: "pending" | "running" | "completed" | "failed" | "canceled" | undefined;
       /** Only restores with this failure. */
-      readonly failure?: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | undefined;
+      readonly failure?: "content_damaged" | "snapshot_deleted" | "canceled" | "agent_absent" | "agent_revoked" | "target_refused" | "target_full" | "write_failed" | "internal" | undefined;
     }, AdminRestorePage, AdminRestorePage["data"][number]>;
   };
 }
@@ -2680,6 +2799,15 @@ export const operations = {
   "reads.items": {"method":"POST","path":"/v1/snapshots/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.frames": {"method":"POST","path":"/v1/snapshots/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.keys": {"method":"POST","path":"/v1/snapshots/{id}/read/keys","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.list": {"method":"GET","path":"/v1/agents/{id}/orders","query":["wait","run_id"],"reply":"json"},
+  "orders.start": {"method":"POST","path":"/v1/orders/{id}/start","body":"json","keyed":true,"reply":"json"},
+  "orders.report": {"method":"POST","path":"/v1/orders/{id}/report","body":"json","reply":"json"},
+  "orders.finish": {"method":"POST","path":"/v1/orders/{id}/finish","body":"json","reply":"json"},
+  "orders.readOpen": {"method":"POST","path":"/v1/orders/{id}/read/open","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.readItems": {"method":"POST","path":"/v1/orders/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.readFrames": {"method":"POST","path":"/v1/orders/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.readKeys": {"method":"POST","path":"/v1/orders/{id}/read/keys","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.readPack": {"method":"GET","path":"/v1/orders/{id}/packs/{name}","reply":"bytes"},
   "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
   "restores.createDownloadLink": {"method":"POST","path":"/v1/restore/{id}/download-link","keyed":true,"reply":"json"},
   "downloads.read": {"method":"GET","path":"/v1/downloads/{link}","reply":"bytes","anonymous":true},

@@ -312,10 +312,10 @@ export interface AdminRestore {
   /** The snapshot. */
   readonly snapshot_id: string;
   /** Where the files go. */
-  readonly target: "download";
+  readonly target: "download" | "agent" | (string & {});
   /** How far it is. */
   readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
-  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {}) | null;
+  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "agent_absent" | "agent_revoked" | "target_refused" | "target_full" | "write_failed" | "internal" | (string & {}) | null;
   /** Bytes of the files that were asked for. */
   readonly bytes_total: number;
   /** Bytes of the files that were read so far. */
@@ -1360,11 +1360,18 @@ export interface NewRestore {
   readonly target: NewRestoreTarget;
 }
 
+/** `download` needs `format`. `agent` needs `agent_id`. */
 export interface NewRestoreTarget {
-  /** Where the files go. */
-  readonly kind: "download";
-  /** The kind of archive. */
-  readonly format: "tar" | "zip";
+  /** Where the files go: an archive to download, or a machine that runs the agent. */
+  readonly kind: "download" | "agent";
+  /** With `download`: the kind of archive. */
+  readonly format?: "tar" | "zip" | undefined;
+  /** With `agent`: the agent. */
+  readonly agent_id?: string | undefined;
+  /** With `agent`: the folder on the machine. Absent: a new folder below the machine's own root for restores. */
+  readonly path?: string | undefined;
+  /** What the agent does where a file is there already: it writes under another name (`rename`), leaves the file (`skip`), or replaces it (`overwrite`, where the machine permits it). */
+  readonly on_conflict?: "rename" | "skip" | "overwrite" | undefined;
 }
 
 export interface NewSnapshot {
@@ -1555,6 +1562,90 @@ export interface OauthGrantPage {
   readonly data: readonly OauthGrant[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface Order {
+  /** Id of the order, and of the restore. */
+  readonly id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  readonly paths: readonly (string | {
+    /** The bytes of the path, for one that is not UTF-8. */
+    readonly base64: string;
+  })[] | null;
+  readonly path: string | null;
+  /** What the agent does where a file is there already: it writes under another name (`rename`), leaves the file (`skip`), or replaces it (`overwrite`, where the machine permits it). */
+  readonly on_conflict: "rename" | "skip" | "overwrite" | (string & {});
+  /** What happens when files cannot be read: the restore fails and names them (`fail`), or it has the others (`skip`). */
+  readonly on_damage: "fail" | "skip" | (string & {});
+  /** How far it is. */
+  readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
+  readonly run_id: string | null;
+  /** Bytes of the files that were asked for. */
+  readonly bytes_total: number;
+  /** Files that were asked for. */
+  readonly files_total: number;
+  /** Bytes that were written, as reported. */
+  readonly bytes_restored: number;
+  /** Files that were written, as reported. */
+  readonly files_restored: number;
+  /** Warnings that were reported. */
+  readonly warning_count: number;
+  /** When it was given. */
+  readonly created_at: string;
+  /** When it fails unless the agent reports before. */
+  readonly expires_at: string;
+}
+
+export interface OrderEnd {
+  /** The run: chosen at random by each process of the agent when it starts. */
+  readonly run_id: string;
+  /** Bytes of the files that were written so far. */
+  readonly bytes_restored: number;
+  /** Files that were written so far. */
+  readonly files_restored: number;
+  readonly warnings?: OrderWarnings | undefined;
+  /** How it ended. */
+  readonly result: "completed" | "failed";
+  /** With `failed`: why. `target_refused`: the machine does not permit this place or overwriting. `target_full`: no space is left. `write_failed`: files could not be written. */
+  readonly failure?: "content_damaged" | "target_refused" | "target_full" | "write_failed" | "internal" | undefined;
+}
+
+export interface OrderReport {
+  /** The run: chosen at random by each process of the agent when it starts. */
+  readonly run_id: string;
+  /** Bytes of the files that were written so far. */
+  readonly bytes_restored: number;
+  /** Files that were written so far. */
+  readonly files_restored: number;
+  readonly warnings?: OrderWarnings | undefined;
+}
+
+export interface OrderStart {
+  /** The run: chosen at random by each process of the agent when it starts. */
+  readonly run_id: string;
+}
+
+export interface OrderWarning {
+  /** Its path in the snapshot. */
+  readonly path: string | {
+    /** The bytes of the path, for one that is not UTF-8. */
+    readonly base64: string;
+  };
+  /** `content_damaged`: a file that cannot be read. `entries_unreadable`: a directory some of whose entries cannot be. `skipped`: the file was there and stays. `renamed`: written under another name. `not_written`: it could not be written. */
+  readonly code: "content_damaged" | "entries_unreadable" | "skipped" | "renamed" | "not_written";
+}
+
+export interface OrderWarnings {
+  /** How many warnings were sent before these; so a repeated call adds none twice. */
+  readonly first: number;
+  readonly data: readonly OrderWarning[];
+}
+
+export interface Orders {
+  readonly data: readonly Order[];
 }
 
 export interface PasswordChange {
@@ -1768,14 +1859,14 @@ export interface Restore {
   readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
   /** Bytes of the files that were asked for. */
   readonly bytes_total: number;
-  /** Bytes of the files that were read so far. */
+  /** Bytes of the files that were read so far, or written by the agent. */
   readonly bytes_restored: number;
   /** Files that were asked for. */
   readonly files_total: number;
-  /** Files that were read so far. */
+  /** Files that were read so far, or written by the agent. */
   readonly files_restored: number;
   readonly verification: RestoreVerification | null;
-  /** Files and directories that could not be read whole. */
+  /** What `GET …/warnings` lists: what could not be read, and what the agent did otherwise. */
   readonly warning_count: number;
   readonly failure: RestoreFailure | null;
   readonly download: RestoreDownload | null;
@@ -1843,12 +1934,12 @@ export interface RestoreFailed {
   /** The snapshot. */
   readonly snapshot_id: string;
   /** Why. */
-  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {});
+  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "agent_absent" | "agent_revoked" | "target_refused" | "target_full" | "write_failed" | "internal" | (string & {});
 }
 
 export interface RestoreFailure {
   /** Why it ended without its files. */
-  readonly code: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {});
+  readonly code: "content_damaged" | "snapshot_deleted" | "canceled" | "agent_absent" | "agent_revoked" | "target_refused" | "target_full" | "write_failed" | "internal" | (string & {});
   /** The code in words, in the language of `Accept-Language`. */
   readonly detail: string;
   /** Whether the same restore may succeed later. */
@@ -1879,10 +1970,15 @@ export interface RestoreStarted {
 }
 
 export interface RestoreTarget {
-  /** Where the files go. */
-  readonly kind: "download";
-  /** The kind of archive. */
-  readonly format: "tar" | "zip" | (string & {});
+  /** Where the files go: an archive to download, or a machine that runs the agent. */
+  readonly kind: "download" | "agent" | (string & {});
+  /** With `download`: the kind of archive. */
+  readonly format?: "tar" | "zip" | (string & {}) | undefined;
+  /** With `agent`: the agent. */
+  readonly agent_id?: string | undefined;
+  readonly path?: string | null | undefined;
+  /** What the agent does where a file is there already: it writes under another name (`rename`), leaves the file (`skip`), or replaces it (`overwrite`, where the machine permits it). */
+  readonly on_conflict?: "rename" | "skip" | "overwrite" | (string & {}) | undefined;
 }
 
 export interface RestoreVerification {
@@ -1917,14 +2013,14 @@ export interface RestoreWithPaths {
   readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
   /** Bytes of the files that were asked for. */
   readonly bytes_total: number;
-  /** Bytes of the files that were read so far. */
+  /** Bytes of the files that were read so far, or written by the agent. */
   readonly bytes_restored: number;
   /** Files that were asked for. */
   readonly files_total: number;
-  /** Files that were read so far. */
+  /** Files that were read so far, or written by the agent. */
   readonly files_restored: number;
   readonly verification: RestoreVerification | null;
-  /** Files and directories that could not be read whole. */
+  /** What `GET …/warnings` lists: what could not be read, and what the agent did otherwise. */
   readonly warning_count: number;
   readonly failure: RestoreFailure | null;
   readonly download: RestoreDownload | null;

@@ -16,4 +16,12 @@
  */
 
 export { agentTasks } from "./jobs.ts";
-export { type AgentRow, agentOfWriter, noteResult, noteSeen, type UploadResult } from "./store.ts";
+export {
+  type AgentRow,
+  agentOfWriter,
+  findAgent,
+  lockAgent,
+  noteResult,
+  noteSeen,
+  type UploadResult,
+} from "./store.ts";

@@ -6,4 +6,6 @@
  * snapshot is looked up at each call; every call may be repeated, by any process.
  */
 
-export { openReadable, readType } from "./readable-snapshot.ts";
+export { packReply } from "./pack-reply.ts";
+export { answerMessage, messageSpec } from "./read-message.ts";
+export { deadlineMs, openReadable, type ReadableSnapshot, readable, readType } from "./readable-snapshot.ts";

@@ -23,18 +23,26 @@ export async function openReadable(ctx: Ctx, principal: AccountPrincipal, id: st
   const record = await visibleSnapshot(ctx, principal, id);
   const problem = contentProblem(record.status);
   if (problem !== null) throw new Problem(problem);
+  return readable(ctx, { accountId: principal.accountId, vaultId: record.vault_id, snapshotId: id });
+}
+
+/** What a right to read gives out. The caller has checked the right. */
+interface ReadRight {
+  readonly accountId: string;
+  readonly vaultId: string;
+  readonly snapshotId: string;
+  /** Only these items of the snapshot; all that it reaches if absent. */
+  readonly reach?: Bitmap;
+}
+
+export async function readable(ctx: Ctx, { accountId, vaultId, ...right }: ReadRight): Promise<ReadableSnapshot> {
   const { vaults, snapshots } = ctx.services;
   return withStoreProblems(async () => {
-    const vault = await vaults.open(principal.accountId, record.vault_id);
-    const row = await vault.catalog.snapshot(engineId(id));
+    const vault = await vaults.open(accountId, vaultId);
+    const row = await vault.catalog.snapshot(engineId(right.snapshotId));
     if (row === null) throw new Error("a completed snapshot that the catalog does not have");
     const root = { ordinal: row.rootOrdinal, id: row.rootId };
-    return {
-      vault,
-      vaultId: record.vault_id,
-      port: snapshots.readers.port(vault),
-      root,
-      reach: Bitmap.decode(row.reach),
-    };
+    const reach = right.reach ?? Bitmap.decode(row.reach);
+    return { vault, vaultId, port: snapshots.readers.port(vault), root, reach };
   });
 }

@@ -9,7 +9,7 @@ import type { ReadTx } from "../kernel/tx.ts";
 import { inLargeChunks } from "../snapshots/index.ts";
 import { type ArchiveMember, type ArchiveTotals, type Layout, layoutOf } from "./layouts.ts";
 import { checksumBytes, findPart, type PartRow, partAt } from "./part-store.ts";
-import type { RestoreRecord } from "./store.ts";
+import { formatOf, type RestoreRecord } from "./store.ts";
 import { type RestoreContent, walkRestore } from "./tree-of-restore.ts";
 
 /** Small contents are read while the ones before them are sent. */
@@ -66,11 +66,11 @@ class FrozenArchive {
   readonly #totals: ArchiveTotals;
 
   constructor(source: ArchiveSource) {
-    const { layout, format, member_bytes, directory_bytes, member_count, escaped_names } = source.restore;
+    const { layout, member_bytes, directory_bytes, member_count, escaped_names } = source.restore;
     if (layout === null || member_bytes === null || directory_bytes === null || member_count === null)
       throw new Error("a restore without its archive");
     this.#source = source;
-    this.#layout = layoutOf(format, layout);
+    this.#layout = layoutOf(formatOf(source.restore), layout);
     this.#totals = {
       ...{ memberBytes: member_bytes, directoryBytes: directory_bytes },
       ...{ memberCount: member_count, escapedNames: escaped_names ?? 0 },
@@ -125,7 +125,7 @@ class FrozenArchive {
         throw new Error("a directory of a frozen archive cannot be read any more");
       },
     };
-    const tree = { ...content, format: restore.format, paths: restore.paths };
+    const tree = { ...content, format: formatOf(restore), paths: restore.paths };
     const walk = walkRestore(tree, { root: first.root, after: first.after_path }, damage);
     let part = new PartFacts(first);
     let number = 0;

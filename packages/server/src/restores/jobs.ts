@@ -1,6 +1,7 @@
 /** Background work of restores: they are prepared, and those whose snapshot or time has ended are ended. */
 
 import type { FrameVersion } from "@emanet/engine";
+import { findAgent } from "../agents/index.ts";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import { jobStatus, noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Log } from "../kernel/log.ts";
@@ -9,11 +10,15 @@ import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
 import { openTree } from "../snapshots/index.ts";
 import { layoutOf, layoutVersion } from "./layouts.ts";
 import { completePrepared, endOpenRestore } from "./lifecycle.ts";
+import { isOrder } from "./order-store.ts";
+import { absentAt } from "./orders.ts";
 import { allParts, deleteOldParts, insertPart } from "./part-store.ts";
 import { type PreparedArchive, prepareArchive } from "./prepare.ts";
+import { type RestorePayload, restorePayload } from "./restore-payload.ts";
 import type { FailureCode } from "./rules.ts";
 import {
   findRestore,
+  formatOf,
   insertWarnings,
   lockRestore,
   notePart,
@@ -28,11 +33,6 @@ import { isDamage } from "./tree-of-restore.ts";
 
 type Ports = ServicePorts & { readonly transactions: Transactions };
 
-export interface PreparePayload {
-  readonly accountId: string;
-  readonly restoreId: string;
-}
-
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -45,11 +45,10 @@ const prepareTimeoutMs = 6 * hourMs;
 /** People watch it. A write for every file would cost more than reading the file. */
 const progressMs = 2_000;
 
-export const prepareRestore = task<PreparePayload, Ports>("restores.prepare", {
-  parse: parsePayload,
+export const prepareRestore = task<RestorePayload, Ports>("restores.prepare", {
+  parse: restorePayload,
   retry: prepareRetries,
   timeoutMs: prepareTimeoutMs,
-  priority: "low",
   async run({ accountId, restoreId }, { ports, signal, log, clock }) {
     const access: RowAccess = { kind: "account", accountId };
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
@@ -73,7 +72,7 @@ export const prepareRestore = task<PreparePayload, Ports>("restores.prepare", {
   },
 });
 
-interface Steps extends PreparePayload {
+interface Steps extends RestorePayload {
   readonly ports: Ports;
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -91,7 +90,7 @@ async function prepare(steps: Steps, restore: RestoreRecord): Promise<void> {
   const { vault, root } = await openTree(services, { ...restore, id: restore.snapshot_id });
   const reader = services.snapshots.readers.checking(vault);
   const damagedFrames: FrameVersion[] = [];
-  const { format } = restore;
+  const format = formatOf(restore);
   const prepared = await prepareArchive({
     tree: { reader, root, format, paths: restore.paths },
     layout: layoutOf(format),
@@ -143,7 +142,7 @@ async function complete(steps: Steps, { totals, warnings, ...result }: PreparedA
   await steps.run(async (tx) => {
     const restore = await lockRunning(tx, steps);
     await noteResult(tx, steps, warnings, result);
-    const end = layoutOf(restore.format).endOf(totals);
+    const end = layoutOf(formatOf(restore)).endOf(totals);
     const archiveBytes = totals.memberBytes + totals.directoryBytes + end.length;
     await completePrepared(tx, restore, { layout: layoutVersion, ...totals, archiveBytes }, result);
   });
@@ -163,19 +162,12 @@ async function failDamaged(steps: Steps, warnings: readonly RestoreWarning[]): P
   log.error("restore_damaged", { target_id: restoreId, account_id: accountId });
 }
 
-function parsePayload(payload: unknown): PreparePayload {
-  const { accountId, restoreId } = (payload ?? {}) as Record<string, unknown>;
-  if (typeof accountId !== "string" || typeof restoreId !== "string")
-    throw new TypeError("the payload must name an account and a restore");
-  return { accountId, restoreId };
-}
-
 /** Open restores that one run looks at; the next run takes the others. */
 const restoresPerRun = 1000;
 /** Rows that one statement deletes. */
 const partsPerStatement = 1000;
 
-/** Ends restores whose snapshot was deleted or whose job has failed, and deletes the parts of those that are over. */
+/** Ends restores whose snapshot was deleted, whose job has failed or whose agent is absent or revoked, and deletes the parts of those that are over. */
 export const endRestores = task<Readonly<Record<string, never>>, Ports>("restores.end", {
   parse: noPayload,
   retry: retryAfter(),
@@ -201,6 +193,12 @@ export const endRestores = task<Readonly<Record<string, never>>, Ports>("restore
 /** Why an open restore cannot go on; null: it can. */
 async function endOf(tx: Tx, restore: RestoreRecord): Promise<FailureCode | null> {
   if (restore.snapshot_state === "deleted") return "snapshot_deleted";
+  if (isOrder(restore)) {
+    const agent = await findAgent(tx, restore.account_id, restore.agent_id);
+    if (!agent?.vault_ids.includes(restore.vault_id)) return "agent_revoked";
+    if (absentAt(restore) <= tx.now) return "agent_absent";
+    if (restore.planned_at !== null) return null;
+  }
   const job = restore.job_id === null ? undefined : await jobStatus(tx, restore.job_id);
   return job === undefined || job.state === "failed" ? "internal" : null;
 }

@@ -30,6 +30,11 @@ export async function completePrepared(
   result: Progress & { readonly warningCount: number },
 ): Promise<void> {
   await completeRestore(tx, restore.account_id, restore.id, archive);
+  noteCompleted(tx, restore, result);
+}
+
+/** The event and the audit record of a restore that the transaction has completed. */
+export function noteCompleted(tx: Tx, restore: Ids, result: Progress & { readonly warningCount: number }): void {
   tx.audit({ action: "restore.completed", targets: targetsOf(restore) });
   tx.emit(
     restoreCompleted,

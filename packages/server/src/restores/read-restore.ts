@@ -8,7 +8,7 @@ import { downloadHeaders, openTree, sent, withStoreProblems } from "../snapshots
 import { assertVaultAllowed, isVaultAllowed } from "../vaults/index.ts";
 import { archiveRange } from "./archive-range.ts";
 import { hasExpired } from "./rules.ts";
-import { findRestore, type RestoreRecord } from "./store.ts";
+import { findRestore, formatOf, type RestoreRecord } from "./store.ts";
 
 type AccountPrincipal = Extract<Principal, { accountId: string }>;
 
@@ -32,10 +32,11 @@ export async function visibleRestore(ctx: Ctx, principal: AccountPrincipal, id: 
 
 /** The archive. Throws by its state: `state_conflict` before it is completed, `download_expired` afterwards. */
 export async function openArchive(ctx: Ctx, restore: RestoreRecord): Promise<RangedContent> {
-  const { id, account_id: accountId, format, archive_bytes: size } = restore;
+  const { id, account_id: accountId, archive_bytes: size } = restore;
   if (restore.state !== "completed" || size === null) throw new Problem("state_conflict");
   if (hasExpired(restore, ctx.clock.now()) || restore.snapshot_state === "deleted")
     throw new Problem("download_expired");
+  const format = formatOf(restore);
   const { readers, reads } = ctx.services.snapshots;
   const tree = await withStoreProblems(() => openTree(ctx.services, { ...restore, id: restore.snapshot_id }));
   const read = <T>(work: Parameters<typeof ctx.read<T>>[1]) => ctx.read({ kind: "account", accountId }, work);

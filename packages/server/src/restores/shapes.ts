@@ -1,22 +1,51 @@
 /** What the API shows of a restore. Only the paths that were asked for and the warnings name files. */
 
 import { isUtf8 } from "node:buffer";
+import { oneLinePattern } from "../accounts/index.ts";
 import { closed, nullable, oneOf, type Static, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
 import type { Language } from "../kernel/problems.ts";
 import { archiveFormats, bodyPath, byteCount, warningShape } from "../snapshots/index.ts";
 import { failureDetail } from "./failure-texts.ts";
-import { damageActions, failureCodes, failures, hasExpired, maxPaths, statuses, targetKinds } from "./rules.ts";
-import type { RestoreRecord } from "./store.ts";
+import {
+  conflictActions,
+  damageActions,
+  failureCodes,
+  failures,
+  hasExpired,
+  maxPaths,
+  statuses,
+  targetKinds,
+} from "./rules.ts";
+import { formatOf, type RestoreRecord } from "./store.ts";
+
+/** As a root of an agent. */
+const maxTargetLength = 4096;
 
 export const restoreId = closed({ id: uuid("Id of the restore.") });
 
-const targetFields = {
-  kind: oneOf(targetKinds, "Where the files go."),
-  format: oneOf(archiveFormats, "The kind of archive."),
-};
+const kind = oneOf(targetKinds, "Where the files go: an archive to download, or a machine that runs the agent.");
+const format = Type.Optional(oneOf(archiveFormats, "With `download`: the kind of archive."));
+const agentId = Type.Optional(uuid("With `agent`: the agent."));
+const folder = text(maxTargetLength, {
+  pattern: oneLinePattern,
+  description:
+    "With `agent`: the folder on the machine. Absent: a new folder below the machine's own root for restores.",
+  examples: ["/srv/geri-yukleme/2026"],
+});
 
-export const newTarget = closed(targetFields, { title: "NewRestoreTarget" });
-const target = closed(targetFields, { title: "RestoreTarget" });
+export const onConflict = oneOf(
+  conflictActions,
+  "What the agent does where a file is there already: it writes under another name (`rename`), leaves the file (`skip`), or replaces it (`overwrite`, where the machine permits it).",
+);
+
+export const newTarget = closed(
+  { kind, format, agent_id: agentId, path: Type.Optional(folder), on_conflict: Type.Optional(onConflict) },
+  { title: "NewRestoreTarget", description: "`download` needs `format`. `agent` needs `agent_id`." },
+);
+const target = closed(
+  { kind, format, agent_id: agentId, path: Type.Optional(nullable(folder)), on_conflict: Type.Optional(onConflict) },
+  { title: "RestoreTarget" },
+);
 
 export const paths = Type.Array(bodyPath("A file or directory of the snapshot."), {
   ...{ minItems: 1, maxItems: maxPaths },
@@ -57,11 +86,11 @@ export const restoreShape = closed(
     path_count: nullable(byteCount("How many paths were asked for; null: everything.")),
     status: oneOf(statuses, "How far it is."),
     bytes_total: byteCount("Bytes of the files that were asked for."),
-    bytes_restored: byteCount("Bytes of the files that were read so far."),
+    bytes_restored: byteCount("Bytes of the files that were read so far, or written by the agent."),
     files_total: byteCount("Files that were asked for."),
-    files_restored: byteCount("Files that were read so far."),
+    files_restored: byteCount("Files that were read so far, or written by the agent."),
     verification: nullable(verification),
-    warning_count: byteCount("Files and directories that could not be read whole."),
+    warning_count: byteCount("What `GET …/warnings` lists: what could not be read, and what the agent did otherwise."),
     failure: nullable(failure),
     download: nullable(
       closed(
@@ -111,7 +140,7 @@ export function showRestore(row: RestoreRecord, language: Language, now: Date): 
   const isRead = row.state === "completed" || code === "content_damaged";
   return {
     ...{ id: row.id, account_id: row.account_id, vault_id: row.vault_id, snapshot_id: row.snapshot_id },
-    target: { kind: row.target_kind, format: row.format },
+    target: showTarget(row),
     on_damage: row.on_damage,
     path_count: row.paths?.length ?? null,
     status: row.state,
@@ -119,7 +148,11 @@ export function showRestore(row: RestoreRecord, language: Language, now: Date): 
     ...{ files_total: row.files_total, files_restored: row.files_restored },
     verification:
       isRead && endedAt !== null
-        ? { checked_files: row.files_restored, failed: row.warning_count, completed_at: endedAt.toISOString() }
+        ? {
+            checked_files: row.files_restored,
+            failed: row.damaged_count ?? row.warning_count,
+            completed_at: endedAt.toISOString(),
+          }
         : null,
     warning_count: row.warning_count,
     failure:
@@ -137,6 +170,13 @@ export function showRestore(row: RestoreRecord, language: Language, now: Date): 
     completed_at: endedAt?.toISOString() ?? null,
     version: row.version,
   };
+}
+
+function showTarget(row: RestoreRecord): Static<typeof target> {
+  const { agent_id: agent, on_conflict: conflict } = row;
+  if (agent !== null && conflict !== null)
+    return { kind: "agent", agent_id: agent, path: row.target_path, on_conflict: conflict };
+  return { kind: "download", format: formatOf(row) };
 }
 
 /** A path as a request gives it. */

@@ -2,13 +2,29 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
-import type { RestoresRow } from "../kernel/database/rows.generated.ts";
+import type { RestoreOrdersRow, RestoresRow } from "../kernel/database/rows.generated.ts";
 import type { ReadTx, Tx } from "../kernel/tx.ts";
 import { downloadLifeMs, type FailureCode, openStates, type Status, type WarningCode } from "./rules.ts";
 
+/** What an order adds to its restore. All of it is null in a download. */
+type OrderFacts = Pick<
+  Selectable<RestoreOrdersRow>,
+  "agent_id" | "on_conflict" | "planned_at" | "run_id" | "reported_at" | "damaged_count"
+>;
+
 /** A restore, with what decides about its content: the state of its snapshot. */
-export interface RestoreRecord extends Selectable<RestoresRow> {
+export interface RestoreRecord extends Selectable<RestoresRow>, Nullable<OrderFacts> {
   readonly snapshot_state: string;
+  /** The folder on the agent's machine. */
+  readonly target_path: string | null;
+}
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
+
+/** The kind of archive of a restore to a download. */
+export function formatOf({ format }: Pick<RestoreRecord, "format">): "tar" | "zip" {
+  if (format === null) throw new Error("a restore to an agent has no archive");
+  return format;
 }
 
 export type NewRestore = Pick<
@@ -24,25 +40,35 @@ export async function insertRestore(tx: Tx, row: NewRestore): Promise<void> {
     .execute();
 }
 
-function records(tx: ReadTx) {
+export function records(tx: ReadTx) {
   return tx.db
     .selectFrom("restores")
     .innerJoin("snapshots", "snapshots.id", "restores.snapshot_id")
+    .leftJoin("restore_orders", "restore_orders.restore_id", "restores.id")
     .selectAll("restores")
-    .select("snapshots.state as snapshot_state");
+    .select("snapshots.state as snapshot_state")
+    .select(["restore_orders.agent_id", "restore_orders.path as target_path", "restore_orders.on_conflict"])
+    .select(["restore_orders.planned_at", "restore_orders.run_id", "restore_orders.reported_at"])
+    .select("restore_orders.damaged_count");
 }
 
 export async function findRestore(tx: ReadTx, accountId: string, id: string): Promise<RestoreRecord | undefined> {
   return records(tx).where("restores.account_id", "=", accountId).where("restores.id", "=", id).executeTakeFirst();
 }
 
-/** The same, and nobody else changes it until the transaction ends. */
+/**
+ * The same, and nobody else changes it until the transaction ends. In two statements: one that waits for the lock would have the other
+ * tables as they were before the wait.
+ */
 export async function lockRestore(tx: Tx, accountId: string, id: string): Promise<RestoreRecord | undefined> {
-  return records(tx)
-    .where("restores.account_id", "=", accountId)
-    .where("restores.id", "=", id)
-    .forNoKeyUpdate("restores")
+  const locked = await tx.db
+    .selectFrom("restores")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .forNoKeyUpdate()
     .executeTakeFirst();
+  return locked === undefined ? undefined : findRestore(tx, accountId, id);
 }
 
 export interface RestoreFilters {

@@ -64,6 +64,7 @@ export interface Database {
   readonly projections: ProjectionsRow;
   readonly receipt_keys: ReceiptKeysRow;
   readonly recovery_codes: RecoveryCodesRow;
+  readonly restore_orders: RestoreOrdersRow;
   readonly restore_parts: RestorePartsRow;
   readonly restore_warnings: RestoreWarningsRow;
   readonly restores: RestoresRow;
@@ -753,6 +754,19 @@ export interface RecoveryCodesRow {
   readonly used_at: Date | null;
 }
 
+export interface RestoreOrdersRow {
+  readonly restore_id: string;
+  readonly account_id: string;
+  readonly agent_id: string;
+  readonly path: string | null;
+  readonly on_conflict: "rename" | "skip" | "overwrite";
+  readonly planned_at: Date | null;
+  readonly reach: Buffer | null;
+  readonly run_id: string | null;
+  readonly reported_at: Date | null;
+  readonly damaged_count: Generated<number>;
+}
+
 export interface RestorePartsRow {
   readonly restore_id: string;
   readonly account_id: string;
@@ -773,7 +787,7 @@ export interface RestoreWarningsRow {
   readonly account_id: string;
   readonly number: number;
   readonly path: Buffer;
-  readonly code: "content_damaged" | "entries_unreadable";
+  readonly code: "content_damaged" | "entries_unreadable" | "skipped" | "renamed" | "not_written";
 }
 
 export interface RestoresRow {
@@ -782,11 +796,11 @@ export interface RestoresRow {
   readonly vault_id: string;
   readonly snapshot_id: string;
   readonly paths: readonly Buffer[] | null;
-  readonly target_kind: "download";
-  readonly format: "tar" | "zip";
+  readonly target_kind: "download" | "agent";
+  readonly format: "tar" | "zip" | null;
   readonly on_damage: "fail" | "skip";
   readonly state: "pending" | "running" | "completed" | "failed" | "canceled";
-  readonly failure_code: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | null;
+  readonly failure_code: "content_damaged" | "snapshot_deleted" | "canceled" | "agent_absent" | "agent_revoked" | "target_refused" | "target_full" | "write_failed" | "internal" | null;
   readonly bytes_total: number;
   readonly files_total: number;
   readonly bytes_restored: Generated<number>;

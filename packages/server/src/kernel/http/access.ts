@@ -33,15 +33,16 @@ export function checkAccess(
 
 type AccountAccess = Extract<AccessSpec["access"], { kind: "account" }>;
 
-/** For HEAD the other scope counts where the principal lacks the first. */
+/** Where the principal lacks the scope, the other one counts; and for HEAD the one for HEAD. */
 function accessBy(
   access: AccountAccess,
   method: string | undefined,
   principal: Exclude<Principal, { kind: "anonymous" }>,
 ): AccountAccess {
-  const { headScope, scope } = access;
-  if (method !== "HEAD" || headScope === undefined || principal.kind === "staff") return access;
-  return principal.scopes.has(scope) ? access : { kind: "account", scope: headScope };
+  const { headScope, orScope, scope } = access;
+  if (principal.kind === "staff" || principal.scopes.has(scope)) return access;
+  if (orScope !== undefined && principal.scopes.has(orScope)) return { ...access, scope: orScope };
+  return method === "HEAD" && headScope !== undefined ? { kind: "account", scope: headScope } : access;
 }
 
 function checkAccount(

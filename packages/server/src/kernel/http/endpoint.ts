@@ -39,6 +39,8 @@ export type Access =
       readonly roles?: readonly MemberRole[];
       /** HEAD is also answered to who has this scope only. `handle` looks at the scopes then. */
       readonly headScope?: OauthScope;
+      /** Also answered to who has this scope in place of the first. `handle` looks at the scopes then. */
+      readonly orScope?: OauthScope;
       /** Tokens of the service's own pages need neither the scope nor one of its roles. */
       readonly dashboard?: "every_role";
     }

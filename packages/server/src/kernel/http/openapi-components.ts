@@ -91,7 +91,8 @@ export class Components {
     }
     if (access.kind !== "account") return [{ bearer: [] }];
     this.#usesOauth = true;
-    return [{ bearer: [] }, { oauth2: [access.scope] }];
+    const scopes = access.orScope === undefined ? [access.scope] : [access.scope, access.orScope];
+    return [{ bearer: [] }, ...scopes.map((scope) => ({ oauth2: [scope] }))];
   }
 
   /** The schema with every titled part replaced by a reference. */

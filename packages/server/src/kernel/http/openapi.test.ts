@@ -97,10 +97,11 @@ function answersProblems(spec: EndpointSpec): boolean {
   return spec.wire === undefined && !isOauthPath(declared.paths, spec.path);
 }
 
-/** A token by whichever way, or one that has the operation's scope by OAuth. */
+/** A token by whichever way, or one that has a scope of the operation by OAuth. */
 function isScoped(security: readonly object[]): boolean {
-  const [bearer, oauth2, ...more] = security as { oauth2?: string[] }[];
-  return bearer !== undefined && "bearer" in bearer && oauth2?.oauth2?.length === 1 && more.length === 0;
+  const [bearer, ...byScope] = security as { oauth2?: string[] }[];
+  const isOfOne = byScope.every(({ oauth2 }) => oauth2?.length === 1);
+  return bearer !== undefined && "bearer" in bearer && byScope.length > 0 && isOfOne;
 }
 
 function resolve(reference: string, from: Document): unknown {

@@ -1,17 +1,13 @@
 /** `GET /v1/snapshots/{id}/packs/{name}`: sealed bytes of a pack. Without keys of its frames they say nothing. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { rangedReply } from "../../kernel/http/range.ts";
 import { closed, identifier, uuid } from "../../kernel/http/schema.ts";
-import { Problem } from "../../kernel/problems.ts";
-import { sent, withStoreProblems } from "../../snapshots/index.ts";
+import type { Principal } from "../../kernel/principal.ts";
 import { isVaultAllowed } from "../../vaults/index.ts";
+import { packReply } from "../pack-reply.ts";
 import { deadlineMs, openReadable } from "../readable-snapshot.ts";
 
 const octets = "application/octet-stream";
-
-/** What is read of the store at a time. */
-const pieceBytes = 4 * 1024 * 1024;
 
 export const readPack = endpoint(
   {
@@ -38,27 +34,7 @@ export const readPack = endpoint(
   },
   async (ctx, { principal, params, conditions }) => {
     const { vault, vaultId } = await openReadable(ctx, principal, params.id);
-    const object = vault.names.pack(params.name);
-    const stat = await withStoreProblems(() => vault.store.stat(object));
-    if (stat === null) throw new Problem("not_found");
-    return rangedReply(conditions, {
-      // A pack is written once and never changed.
-      ...{ size: stat.size, etag: `"${params.name}"` },
-      isAllowed: (caller) => "accountId" in caller && isVaultAllowed(caller, vaultId),
-      chunks: ({ start, end }) =>
-        sent(
-          ctx,
-          pieces(start, end, (range) => vault.store.get(object, { range })),
-        ),
-    });
+    const isAllowed = (caller: Principal) => "accountId" in caller && isVaultAllowed(caller, vaultId);
+    return packReply(ctx, conditions, { vault, name: params.name }, { isAllowed });
   },
 );
-
-async function* pieces(
-  start: number,
-  end: number,
-  read: (range: { readonly offset: number; readonly length: number }) => Promise<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  for (let offset = start; offset < end; offset += pieceBytes)
-    yield await read({ offset, length: Math.min(pieceBytes, end - offset) });
-}

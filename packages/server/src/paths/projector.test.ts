@@ -96,6 +96,94 @@ test("processes that work at one vault at the same time do not both apply a step
   }
 });
 
+test("a process that was stopped for long does not go on beside other snapshots, though it finds the state that it left", async () => {
+  const [first, second] = [nights[0]?.id ?? "", nights[1]?.id ?? ""];
+  const rows = await accountRows(
+    env,
+    sql<Parameters<typeof wantSnapshot>[1]>`
+    select snapshot_id, account_id, vault_id, source_id, created_at from projected_snapshots where vault_id = ${vaultId}`,
+  );
+  const want = async (id: string, isWanted: boolean) =>
+    inAccount(env, async (tx) => {
+      for (const row of rows.filter((one) => one.snapshot_id === id))
+        await (isWanted ? wantSnapshot(tx, row) : unwantSnapshot(tx, id));
+    });
+  const whole = await allVersions(env, vaultId);
+  const run = async () => (await projectorOf(env, vaultId, { sizes })).run();
+  /** Works until it has looked what the snapshot is between, and then `meanwhile`. */
+  const stopped = async (meanwhile: () => Promise<void>) => {
+    let isStopped = false;
+    return projectorOf(env, vaultId, {
+      sizes,
+      read: async (work) => {
+        const found = await inAccount(env, work);
+        if (!isStopped) await meanwhile();
+        isStopped = true;
+        return found;
+      },
+    });
+  };
+  /** Begins with the snapshot that is next, and does nothing more. */
+  const begin = async () => {
+    let steps = 0;
+    const begun = await projectorOf(env, vaultId, {
+      sizes,
+      run: async (work) => (steps++ === 0 ? inAccount(env, work) : assert.fail("stopped")),
+    });
+    await assert.rejects(begun.run(), /stopped/);
+  };
+  // The second one comes, and the first goes and comes again, while the process puts the first one in.
+  await clear();
+  for (const { id } of nights) await want(id, id === first);
+  const applying = await stopped(async () => {
+    await run();
+    await want(second, true);
+    await run();
+    await want(first, false);
+    await run();
+    await want(first, true);
+    await begin();
+  });
+  await assert.rejects(applying.run(), /projection_changed/);
+  for (const { id } of nights) await want(id, true);
+  await run();
+  assert.deepEqual(await allVersions(env, vaultId), whole);
+  // The same while it takes the first one out.
+  await want(second, false);
+  await run();
+  await want(first, false);
+  const removing = await stopped(async () => {
+    await run();
+    for (const id of [first, second]) await want(id, true);
+    await run();
+    await want(first, false);
+    await begin();
+  });
+  await assert.rejects(removing.run(), /projection_changed/);
+  await want(first, true);
+  await run();
+  assert.deepEqual(await allVersions(env, vaultId), whole);
+});
+
+test("a vault whose first snapshot waits is counted also where the whole account is searched", async () => {
+  const id = await makeVault(env.service, await env.as({ role: "owner" }), "Yeni");
+  await env.upload(`source=y&vault_id=${id}`);
+  await jobsDone(env.service, "paths.project_vault");
+  // As it is between the commit of the snapshot and the first step of its job.
+  await inAccount(env, (tx) => beginClearing(tx, id));
+  for (const table of ["grams", "versions", "paths"])
+    await env.rows(
+      `delete from emanet.projected_${table} using emanet.projections p where p.vault_id = $1 and projected_${table}.vault = p.vault`,
+      [id],
+    );
+  await env.rows("delete from emanet.projections where vault_id = $1", [id]);
+  const waiting = async (more: string) =>
+    (await env.get(`/v1/search?query=dosya-${more}`)).json?.projection as { readonly waiting: number } | undefined;
+  assert.deepEqual([(await waiting(""))?.waiting, (await waiting(`&vault_id=${id}`))?.waiting], [1, 1]);
+  await (await projectorOf(env, id)).run();
+  assert.equal((await waiting(""))?.waiting, 0);
+});
+
 test("snapshots that come and go while one is being put in, or taken out, end as they are wanted", async () => {
   const random = seededRandom(8);
   const rows = await accountRows(

@@ -137,7 +137,8 @@ export class Projector {
   /** Puts a snapshot in: the differences to the one before it. */
   async #apply(snapshot: ProjectedSnapshot): Promise<void> {
     const { read, onDamage } = this.#sources;
-    const { previous, next } = await read((tx) => neighboursOf(tx, snapshot));
+    const neighbours = await read((tx) => neighboursOf(tx, snapshot));
+    const { previous, next } = neighbours;
     const place: Place = { snapshot: snapshot.snapshot_id, next };
     let at = snapshot;
     try {
@@ -145,7 +146,10 @@ export class Projector {
       const after = await this.#rootOf(place.snapshot);
       const changed = diffTrees(this.#reader, before, after);
       for await (const changes of batched(changed, { after: snapshot.done, size: this.#sizes.changes }))
-        at = await this.#step((tx, projection) => this.#applyChanges(tx, projection, { at, previous, place, changes }));
+        at = await this.#step(async (tx, projection) => {
+          await requireNeighbours(tx, at, neighbours);
+          return this.#applyChanges(tx, projection, { at, previous, place, changes });
+        });
     } catch (error) {
       if (!(error instanceof DamageError) && !(error instanceof FormatError)) throw error;
       onDamage(place.snapshot);
@@ -153,7 +157,10 @@ export class Projector {
       await this.#step((tx) => moved(tx, at, { state: "removing", failed_at: tx.now }));
       return;
     }
-    await this.#step((tx) => moved(tx, at, { state: "contained", failed_at: null }));
+    await this.#step(async (tx) => {
+      await requireNeighbours(tx, at, neighbours);
+      return moved(tx, at, { state: "contained", failed_at: null });
+    });
     this.#snapshots++;
   }
 
@@ -203,10 +210,11 @@ export class Projector {
 
   /** Takes a snapshot out of all versions. */
   async #remove(snapshot: ProjectedSnapshot): Promise<void> {
-    const { next } = await this.#sources.read((tx) => neighboursOf(tx, snapshot));
-    const place: Place = { snapshot: snapshot.snapshot_id, next };
+    const neighbours = await this.#sources.read((tx) => neighboursOf(tx, snapshot));
+    const place: Place = { snapshot: snapshot.snapshot_id, next: neighbours.next };
     for (let isDone = false; !isDone; )
       isDone = await this.#step(async (tx, { vault }) => {
+        await requireNeighbours(tx, snapshot, neighbours);
         await moved(tx, snapshot, { state: "removing" });
         if (!(await removeFromVersions(tx, vault, place, this.#sizes.rows))) return false;
         await moved(tx, snapshot, { state: snapshot.failed_at === null ? "waiting" : "skipped", done: 0 });
@@ -223,6 +231,19 @@ export class Projector {
       };
     return this.#keys.keys;
   }
+}
+
+/**
+ * Stops if the snapshot is between others than the caller found. A process that was stopped for long can find the state that it left:
+ * another has taken the snapshot out and begun to put it in again, beside snapshots that have come or gone meanwhile.
+ */
+async function requireNeighbours(
+  tx: Tx,
+  snapshot: ProjectedSnapshot,
+  known: { readonly previous: string | null; readonly next: string | null },
+): Promise<void> {
+  const { previous, next } = await neighboursOf(tx, snapshot);
+  if (previous !== known.previous || next !== known.next) throw new TransientJobError("projection_changed");
 }
 
 /** Moves a snapshot on, or stops: another process works at the same projection. */

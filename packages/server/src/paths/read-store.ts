@@ -148,24 +148,31 @@ export interface ProjectionProgress {
   readonly waiting: number;
 }
 
-/** Of the projections of some vaults together, or of one source. */
+/** Of the projections of all vaults of an account, of some vaults together, or of one source. */
 export async function progressOf(
   tx: ReadTx,
-  of: { readonly vaultIds: readonly string[] } | { readonly vaultId: string; readonly sourceId: string },
+  of:
+    | { readonly accountId: string }
+    | { readonly vaultIds: readonly string[] }
+    | { readonly vaultId: string; readonly sourceId: string },
 ): Promise<ProjectionProgress> {
-  const vaultIds = "vaultId" in of ? [of.vaultId] : of.vaultIds;
+  // A vault whose first snapshot waits has no projection yet.
+  const vaults =
+    "accountId" in of
+      ? sql`(select id as vault_id from vaults where account_id = ${of.accountId}::uuid)`
+      : sql`(select unnest(${"vaultId" in of ? [of.vaultId] : of.vaultIds}::uuid[]) as vault_id)`;
   const source = "sourceId" in of ? sql`and s.source_id = ${of.sourceId}::uuid` : sql``;
   const rows = await rowsOf(
     tx,
     sql<ProjectionProgress>`
       with waiting as materialized (
         select min(s.snapshot_id::text)::uuid as first, count(*)::integer as count
-        from unnest(${vaultIds}::uuid[]) as v (vault_id) join projected_snapshots s on s.vault_id = v.vault_id
+        from ${vaults} v join projected_snapshots s on s.vault_id = v.vault_id
         where (s.state <> 'contained' or not s.wanted) and s.wanted ${source})
       select newest.snapshot_id, newest.created_at, waiting.count as waiting
       from waiting left join lateral (
         select s.snapshot_id, s.created_at
-        from unnest(${vaultIds}::uuid[]) as v (vault_id) cross join lateral (
+        from ${vaults} v cross join lateral (
           select s.snapshot_id, s.created_at from projected_snapshots s
           where s.vault_id = v.vault_id and s.state = 'contained' and s.wanted ${source}
             and (waiting.first is null or s.snapshot_id < waiting.first)

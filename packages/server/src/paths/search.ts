@@ -75,9 +75,8 @@ export async function searchNames(
   const projections = await projectionsOf(tx, accountId, wanted.vaultIds);
   const query = parseQuery(wanted.query);
   const search = new Search(tx, secrets, projections, query);
-  const vaultIds = wanted.vaultIds ?? projections.map(({ vault_id: id }) => id);
   const [progress, result] = await Promise.all([
-    progressOf(tx, { vaultIds }),
+    progressOf(tx, wanted.vaultIds === null ? { accountId } : { vaultIds: wanted.vaultIds }),
     query.grams.length === 0 ? { found: [], next: null } : search.run(wanted.after, wanted.limit),
   ]);
   return { ...result, progress };

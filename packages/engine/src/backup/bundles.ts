@@ -18,14 +18,19 @@ export const bundledBelowBytes = 256 * 1024;
 /** A bundle is one segment. Its mean is that of other segments (128 blocks of about 8 KiB). */
 const meanBundleBytes = 1024 * 1024;
 
-/** Files of a bundle: minimum, mean, maximum. The maximum must fit into the queue between the walk and the tree. */
+/** Files of a bundle: minimum and mean. */
 const minBundleFiles = 64;
 const meanBundleFiles = 256;
-const maxBundleFiles = 768;
+
+/**
+ * Entries from the first file of a bundle to its last, other entries between them included. They wait in the queue between the walk and
+ * the tree. So a bundle never ends because the queue is full: that would depend on how fast content is stored.
+ */
+export const maxBundleEntries = 768;
 
 /** Whether a bundle must end before this file. */
-export function bundleIsFull(bundleBytes: number, bundleFiles: number, size: number): boolean {
-  return bundleBytes + size > maxSegmentBytes || bundleFiles >= maxBundleFiles;
+export function bundleIsFull(bundleBytes: number, size: number): boolean {
+  return bundleBytes + size > maxSegmentBytes;
 }
 
 /** Whether a bundle ends after this file: by its bytes, or by its number of files if they are tiny. */

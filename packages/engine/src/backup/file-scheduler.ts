@@ -12,7 +12,14 @@ import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/so
 import type { StoredBlocks, StoredFile } from "../source/stored-file.ts";
 import type { CutResult } from "../workers/cut-job-queue.ts";
 import { probeBytes } from "../workers/cutter/page-files.ts";
-import { bundledBelowBytes, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./bundles.ts";
+import {
+  bundledBelowBytes,
+  bundleEndsAfter,
+  bundleIsFull,
+  maxBundleEntries,
+  overlapping,
+  stripesOf,
+} from "./bundles.ts";
 import type { LazyUpload } from "./lazy-upload.ts";
 import { readPageLayout } from "./read-page-layout.ts";
 import type { StoredContent, TreeWriter } from "./tree-writer.ts";
@@ -32,6 +39,8 @@ export class FileScheduler {
   readonly #probe = Buffer.allocUnsafe(probeBytes);
   #bundle: BundledFile[] = [];
   #bundleBytes = 0;
+  /** Entries that were queued before the bundle. */
+  #queuedBefore = 0;
   unchanged = 0;
 
   constructor(upload: Pick<LazyUpload, "cut" | "join">, tree: TreeWriter, damaged: ReadonlySet<number> | null) {
@@ -49,7 +58,7 @@ export class FileScheduler {
 
   /** Takes a file with a quick stat. For a file that changed, `fullStat` gets the exact times. */
   takeQuickStat(stat: QuickStat): Promise<void> | undefined {
-    if (this.#tree.isFull) return this.#waitForTree().then(() => this.takeQuickStat(stat));
+    if (this.#mustWait) return this.#waitForTree().then(() => this.takeQuickStat(stat));
     const record = this.#tree.findRecordOf(stat);
     if (record?.isUnchanged(stat) && !this.#isDamaged(record)) {
       this.unchanged++;
@@ -63,15 +72,23 @@ export class FileScheduler {
   }
 
   async take(event: SourceEvent): Promise<void> {
-    if (this.#tree.isFull) await this.#waitForTree();
+    if (this.#mustWait) await this.#waitForTree();
     if (event.type === "file") return this.#takeFile(event, this.#tree.findRecord(event));
     this.#tree.add(event);
     return this.#tree.runningStep;
   }
 
-  /** Waits for space in the queue of the tree writer. Its first entry can wait for the open bundle, which is sent first. */
+  get #mustWait(): boolean {
+    return this.#bundleIsLong || this.#tree.isFull;
+  }
+
+  get #bundleIsLong(): boolean {
+    return this.#bundle.length > 0 && this.#tree.queuedCount - this.#queuedBefore >= maxBundleEntries;
+  }
+
+  /** Waits for space in the queue of the tree writer. The open bundle is not sent for that: its files would depend on the time. */
   async #waitForTree(): Promise<void> {
-    await this.#sendBundle();
+    if (this.#bundleIsLong) await this.#sendBundle();
     await this.#tree.waitForSpace();
   }
 
@@ -125,7 +142,8 @@ export class FileScheduler {
   }
 
   async #addToBundle(event: FileEvent, old: FileContent | null): Promise<void> {
-    if (bundleIsFull(this.#bundleBytes, this.#bundle.length, event.size)) await this.#sendBundle();
+    if (bundleIsFull(this.#bundleBytes, event.size)) await this.#sendBundle();
+    if (this.#bundle.length === 0) this.#queuedBefore = this.#tree.queuedCount;
     const content = new Promise<StoredContent>((resolve, reject) => {
       this.#bundle.push({ event, oldSegment: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
     });

@@ -18,13 +18,20 @@ import type { FileContent, Reference, SegmentReference, TreeEntry } from "../for
 import type { BackupWarning } from "../format/warnings.ts";
 import { WarningList } from "../format/warnings.ts";
 import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
+import { maxBundleEntries } from "./bundles.ts";
 import { DirectoryWriter } from "./directory-writer.ts";
 import { WaitingSteps } from "./waiting-steps.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
-/** Entries between the walk and the tree. Enough for the bundles that all workers work on. */
-const maxQueued = 1024;
+/** Entries that the tree takes from the queue at once. */
+const entriesPerStep = 256;
+
+/**
+ * Entries between the walk and the tree. Enough for the bundles that all workers work on. When it is full, a step is left in front of the
+ * open bundle, so the tree goes on without it.
+ */
+const maxQueued = maxBundleEntries + entriesPerStep;
 
 /** Warnings that are returned to the caller for display; a longer list is of no use to a person. */
 const maxShownWarnings = 1000;
@@ -78,6 +85,8 @@ export class TreeWriter {
   readonly allWarnings = new WarningList();
   files = 0;
   bytes = 0;
+  /** Entries that were queued so far. */
+  queuedCount = 0;
 
   /**
    * `startedAt`: when the backup began, in milliseconds. `reuseNodes`: nothing in the base snapshot is damaged, so its
@@ -106,9 +115,9 @@ export class TreeWriter {
     return this.#queue.length >= maxQueued;
   }
 
-  /** Waits until the queue is half empty. */
+  /** Waits until the queue is not full. */
   async waitForSpace(): Promise<void> {
-    while (this.#queue.length > maxQueued / 2) {
+    while (this.isFull) {
       this.#startStep();
       await this.#running;
     }
@@ -201,6 +210,7 @@ export class TreeWriter {
   #push(queued: Queued): void {
     this.#throwFailure();
     this.#queue.push(queued);
+    this.queuedCount++;
     this.#startStep();
   }
 
@@ -222,8 +232,8 @@ export class TreeWriter {
     for (const head of this.#queue) {
       const step = this.#apply(head);
       if (step !== undefined) await step;
-      // Removing entries from an array one by one is slow; removing 256 at once is not.
-      if (++done === 256) break;
+      // Removing entries from an array one by one is slow; removing many at once is not.
+      if (++done === entriesPerStep) break;
     }
     this.#queue.splice(0, done);
   }

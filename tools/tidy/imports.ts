@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
   storage: ["^packages/storage/", ["engine"]],
   "engine-cli": ["^packages/engine-cli/", ["engine", "storage"]],
   sdk: ["^sdks/", []],
-  agent: ["^packages/agent/", ["engine", "engine-cli", "sdk"]],
+  agent: ["^packages/agent/", ["engine", "sdk"]],
   dashboard: ["^packages/dashboard/", ["sdk"]],
   config: [`${server}${configFiles}`, ["kernel"]],
   kernel: [`${server}kernel/`, ["config", "engine", "storage"]],
@@ -43,7 +43,7 @@ const domains: readonly string[] = [
   ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
   ...["archives", "catalog", "vaults", "taxpayers", "agents", "paths", "snapshots", "uploads", "files"],
   ...["search", "reports", "restores", "reads", "orders", "downloads"],
-  ...["applications", "oauth", "first-run", "audit", "webhooks", "admin", "sandbox"],
+  ...["applications", "oauth", "first-run", "recovery", "audit", "webhooks", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */
 const identityParts: readonly string[] = ["factors", "sessions", "enrolment", "recovery", "members"];

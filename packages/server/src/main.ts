@@ -8,6 +8,7 @@ import { type Config, ConfigError, readConfig, unknownSettings } from "./config.
 import { monotonicMs } from "./kernel/clock.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { CertificateError } from "./kernel/transport/certificate-pair.ts";
+import { isUuid } from "./kernel/uuid.ts";
 import { isRole, roles } from "./roles.ts";
 import type { Running } from "./start.ts";
 
@@ -23,6 +24,10 @@ Commands (with the embedded database: while the service is stopped)
   rewrap                         seals the database's root key with a new master key: EMANET_NEW_MASTER_KEY, or a new
                                  <data>/master.key when EMANET_MASTER_KEY is not set
   staff add <e-mail> <name>      adds one of the platform's staff and prints their enrolment link
+  rebuild-index [--vault ID]     makes a lost database again from the object store and the master key, or the
+                                 catalog of one vault while others are served
+  recover                        brings a database and an object store of different days together
+                                 Both take --json; exit code 3: something is missing, and is named (docs/DISASTER.md)
 
 Settings are EMANET_… variables: see docs/SETTINGS.md. On standard output a line "ready <url>" says that requests
 are served; logs go to standard error as JSON lines.
@@ -31,6 +36,8 @@ are served; logs go to standard error as JSON lines.
 /** The usual exit code of a usage error. */
 const exitUsage = 2;
 const exitFailed = 1;
+/** Of a recovery that has found everything but some content. */
+const exitIncomplete = 3;
 
 await run(process.argv.slice(2));
 
@@ -45,6 +52,8 @@ async function run(words: readonly string[]): Promise<void> {
           addStaffMember(config, email, name),
     );
   }
+  const recovery = recoveryOf(words);
+  if (recovery !== null) return recoverBy(recovery);
   const [role = "all", ...rest] = words;
   if (!isRole(role) || rest.length > 0) return end(exitUsage, `unknown role; one of ${roles.join(", ")}\n\n${help}`);
   try {
@@ -73,6 +82,36 @@ async function command(choose: (commands: typeof Commands) => (config: Config) =
     const config = readConfig();
     const work = choose(await import("./commands.ts"));
     say(`${await work(config)}\n`);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+interface RecoveryWords {
+  readonly name: "rebuild-index" | "recover";
+  readonly vaultId?: string | undefined;
+  readonly json: boolean;
+}
+
+/** The words of a recovery; null for anything else. */
+function recoveryOf(words: readonly string[]): RecoveryWords | null {
+  const [name, ...options] = words.filter((word) => word !== "--json");
+  const json = words.includes("--json");
+  if (name === "recover" && options.length === 0) return { name, json };
+  if (name !== "rebuild-index") return null;
+  if (options.length === 0) return { name, json };
+  const [flag, vaultId = ""] = options;
+  return flag === "--vault" && options.length === 2 && isUuid(vaultId) ? { name, vaultId, json } : null;
+}
+
+async function recoverBy({ name, ...words }: RecoveryWords): Promise<void> {
+  try {
+    const config = readConfig();
+    const { rebuildIndexOf, recoverServiceOf } = await import("./commands.ts");
+    const work = name === "recover" ? recoverServiceOf : rebuildIndexOf;
+    const { text, isWhole } = await work(config, { ...words, say: complain });
+    say(`${text}\n`);
+    if (!isWhole) process.exitCode = exitIncomplete;
   } catch (error) {
     fail(error);
   }

@@ -7,6 +7,7 @@ import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { openOrders } from "./orders/index.ts";
 import { openReceipts } from "./receipts/index.ts";
+import { openRecovery } from "./recovery/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
 import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
@@ -14,6 +15,7 @@ import { openWebhooks } from "./webhooks/index.ts";
 
 /** Rejects with a StartError when a setting cannot be used. What was opened until then is closed by `onStop`. */
 export async function openServices(foundation: Foundation): Promise<Services> {
+  const recovery = await openRecovery(foundation);
   const vaults = await openVaults(foundation);
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
@@ -22,5 +24,6 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const orders = openOrders(foundation);
   const downloads = openDownloads(foundation);
   const webhooks = await openWebhooks(foundation);
-  return { vaults, snapshots, files, receipts, orders, downloads, webhooks, audit: openAudit(foundation) };
+  const audit = openAudit(foundation);
+  return { vaults, snapshots, files, receipts, orders, downloads, webhooks, recovery, audit };
 }

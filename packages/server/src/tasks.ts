@@ -11,6 +11,7 @@ import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
 import { pathRecurrences, pathTasks } from "./paths/index.ts";
+import { recoveryRecurrences } from "./recovery/index.ts";
 import { reportRecurrences } from "./reports/index.ts";
 import { restoreRecurrences, restoreTasks } from "./restores/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
@@ -38,4 +39,5 @@ export const tasks = [
   ...auditTasks,
   ...auditRecurrences,
   ...reportRecurrences,
+  ...recoveryRecurrences,
 ];

@@ -52,7 +52,9 @@ type Purpose =
   | "page-form"
   | "vault-keys"
   | "path-keys"
-  | "webhook-secret";
+  | "webhook-secret"
+  | "account-record"
+  | "store-beat";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

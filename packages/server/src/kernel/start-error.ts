@@ -22,6 +22,8 @@ export type StartErrorCode =
   | "storage_unusable"
   | "database_newer"
   | "database_outdated"
+  | "database_older_than_store"
+  | "database_empty"
   | "database_rights"
   | "database_unreachable"
   | "database_version"

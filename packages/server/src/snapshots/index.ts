@@ -28,6 +28,7 @@ export {
   visibleSnapshot,
   withStoreProblems,
 } from "./read-content.ts";
+export { addRecovered, readRecovered } from "./recovered-store.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault } from "./removal.ts";
 export {

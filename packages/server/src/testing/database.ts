@@ -43,6 +43,8 @@ export interface Cleanup {
 export interface TestDatabaseOptions {
   /** An empty database instead of a copy of the migrated template. */
   readonly empty?: boolean;
+  /** A copy of another database of the test, as a dump of it would be. Its service is stopped. */
+  readonly copyOf?: TestDatabase;
 }
 
 /**
@@ -54,7 +56,9 @@ export interface TestDatabaseOptions {
  */
 export async function testDatabase(cleanup: Cleanup, options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = testServer();
-  const template = options.empty ? "template0" : server.template;
+  const template = options.copyOf?.target.database ?? (options.empty ? "template0" : server.template);
+  if (options.copyOf !== undefined)
+    await asAdmin(server, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${template}'`);
   const name = `t_${process.pid}_${randomBytes(6).toString("hex")}`;
   await asAdmin(server, `create database ${name} template ${template} owner ${server.owner} strategy file_copy`);
   const adminTarget = { ...server.admin, database: name };

@@ -19,6 +19,7 @@ export { nameOrder } from "./name-order.ts";
 export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
 export { byTimeNameOrFreshness, requireInVault } from "./operations.ts";
 export { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
+export { addLostSource, noteRebuilt } from "./rebuilt-store.ts";
 export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
 export { noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
 export { storageProblem } from "./storage-problems.ts";
@@ -33,6 +34,7 @@ export {
 } from "./upload-target.ts";
 export { allowedVaults, assertVaultAllowed, isVaultAllowed } from "./vault-restriction.ts";
 export {
+  allVaults,
   countVaults,
   findDefaultVault,
   findVault,

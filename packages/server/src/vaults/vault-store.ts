@@ -181,3 +181,16 @@ function vaults(tx: ReadTx, accountId: string) {
     .select(sql<number>`(select count(*) from sources s where s.vault_id = vaults.id)`.as("source_count"))
     .where("vaults.account_id", "=", accountId);
 }
+
+/** Every vault of every account; row access `system`. */
+export async function allVaults(
+  tx: ReadTx,
+): Promise<readonly { readonly accountId: string; readonly vaultId: string }[]> {
+  const rows = await tx.db
+    .selectFrom("vaults")
+    .select(["account_id", "id"])
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ account_id: accountId, id: vaultId }) => ({ accountId, vaultId }));
+}

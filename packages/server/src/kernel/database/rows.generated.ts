@@ -5,8 +5,10 @@ import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 export interface Database {
+  readonly account_changes: AccountChangesRow;
   readonly account_entitlements: AccountEntitlementsRow;
   readonly account_limits: AccountLimitsRow;
+  readonly account_records: AccountRecordsRow;
   readonly accounts: AccountsRow;
   readonly agent_vaults: AgentVaultsRow;
   readonly agents: AgentsRow;
@@ -79,6 +81,7 @@ export interface Database {
   readonly source_aliases: SourceAliasesRow;
   readonly source_writers: SourceWritersRow;
   readonly sources: SourcesRow;
+  readonly store_beat: StoreBeatRow;
   readonly taxpayers: TaxpayersRow;
   readonly uploads: UploadsRow;
   readonly vault_usage: VaultUsageRow;
@@ -89,6 +92,11 @@ export interface Database {
   readonly webhook_secrets: WebhookSecretsRow;
   readonly webhook_wakeups: WebhookWakeupsRow;
   readonly webhooks: WebhooksRow;
+}
+
+export interface AccountChangesRow {
+  readonly id: GeneratedAlways<number>;
+  readonly account_id: string | null;
 }
 
 export interface AccountEntitlementsRow {
@@ -104,6 +112,12 @@ export interface AccountLimitsRow {
   readonly window_s: number;
   readonly burst: number;
   readonly set_at: Date;
+}
+
+export interface AccountRecordsRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly generation: number;
 }
 
 export interface AccountsRow {
@@ -980,6 +994,11 @@ export interface SourcesRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+}
+
+export interface StoreBeatRow {
+  readonly id: number;
+  readonly beat: number;
 }
 
 export interface TaxpayersRow {

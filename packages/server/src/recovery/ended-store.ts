@@ -1,0 +1,38 @@
+/** Ends what an older database has given to somebody, and what could have been changed since. */
+
+import type { Pool } from "pg";
+
+/** More events than an account has in the life of a database. */
+const skippedEvents = 1_000_000_000;
+
+const ended = [
+  "delete from emanet.oauth_artifacts",
+  "delete from emanet.otp_challenges",
+  "delete from emanet.links",
+  "delete from emanet.download_links",
+  "delete from emanet.devices",
+  "update emanet.audit_shares set revoked_at = now(), revoked_by = created_by where revoked_at is null",
+  // Clients that have read later events go on behind them, and learn that some are gone.
+  `update emanet.event_heads set sequence = sequence + ${skippedEvents}, expired_through = sequence + ${skippedEvents}`,
+  "update emanet.snapshots set deleted_at = now() where state = 'deleted' and removed_at is null",
+];
+
+/** In one transaction; returns the number of sessions that ended. */
+export async function endWhatWasGiven(owner: Pool): Promise<number> {
+  const client = await owner.connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('emanet.scope', 'system', true)");
+    const { rowCount } = await client.query(
+      "update emanet.sessions set revoked_at = now(), revoked_reason = 'recovered' where revoked_at is null",
+    );
+    for (const statement of ended) await client.query(statement);
+    await client.query("commit");
+    return rowCount ?? 0;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+}

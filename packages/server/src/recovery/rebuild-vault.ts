@@ -1,0 +1,95 @@
+/** Makes the catalog of one vault from the object store, and the rows of its snapshots. */
+
+import { allSnapshots, FormatError, type RebuildReport, type Vault } from "@emanet/engine";
+import type { Transactions } from "../kernel/tx.ts";
+import { addRecovered, readRecovered } from "../snapshots/index.ts";
+import { addLostSource, noteRebuilt, type Vaults } from "../vaults/index.ts";
+import { ofService } from "./beat.ts";
+
+export interface VaultResult {
+  readonly vault_id: string;
+  readonly account_id: string;
+  readonly packs: number;
+  readonly snapshots: number;
+  /** Snapshots that the table did not have. */
+  readonly added: number;
+  /** Sources that no record had. */
+  readonly lost_sources: number;
+  /** Snapshots that the chain has and whose manifest is missing or refused. */
+  readonly hidden: readonly string[];
+  /** Snapshots that the chain does not have. */
+  readonly unconfirmed: readonly string[];
+  /** Snapshots that lack content. */
+  readonly incomplete: readonly string[];
+  /** Objects that were not accepted, and why. */
+  readonly refused: readonly { readonly name: string; readonly reason: string }[];
+  /** Records of the chain that are missing or wrong. */
+  readonly chain_faults: readonly { readonly name: string; readonly reason: string }[];
+  readonly lost_frames: number;
+}
+
+interface Parts {
+  readonly transactions: Transactions;
+  readonly vaults: Vaults;
+}
+
+export interface VaultPlace {
+  readonly accountId: string;
+  readonly vaultId: string;
+}
+
+/** Rows that are added in one transaction. */
+const rowsPerStep = 200;
+
+/** `make` fills the catalog: `rebuild` or `recover` of the engine. */
+export async function rebuildVault(
+  { transactions, vaults }: Parts,
+  place: VaultPlace,
+  make: (vault: Vault) => Promise<RebuildReport>,
+): Promise<VaultResult> {
+  const access = { kind: "account", accountId: place.accountId } as const;
+  const run = <T>(work: Parameters<typeof transactions.run<T>>[2]) => transactions.run(ofService, access, work);
+  // Before it is opened: a vault whose keys were made gets no new ones, also if its key object is lost.
+  await run((tx) => noteRebuilt(tx, place.vaultId, null));
+  const vault = await vaults.open(place.accountId, place.vaultId);
+  const report = await make(vault);
+  let storedBytes = 0;
+  for await (const { size } of vault.catalog.allPacks()) storedBytes += size;
+  await run((tx) => noteRebuilt(tx, place.vaultId, storedBytes));
+  const counts = { snapshots: 0, added: 0, lost_sources: 0 };
+  const foreign: { name: string; reason: string }[] = [];
+  let step: Awaited<ReturnType<typeof readRecovered>>[] = [];
+  const add = async () => {
+    const found = step;
+    step = [];
+    await run(async (tx) => {
+      for (const each of found) {
+        if (await addLostSource(tx, { ...place, sourceId: each.sourceId })) counts.lost_sources++;
+        if (await addRecovered(tx, place, each)) counts.added++;
+      }
+    });
+  };
+  for await (const info of allSnapshots(vault.catalog)) {
+    try {
+      step.push(await readRecovered(vault, info));
+      counts.snapshots++;
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      foreign.push({ name: vault.names.manifest(info.id), reason: error.message });
+    }
+    if (step.length >= rowsPerStep) await add();
+  }
+  await add();
+  return {
+    ...{ vault_id: place.vaultId, account_id: place.accountId, packs: report.packs, ...counts },
+    ...{ hidden: report.hidden, unconfirmed: report.unconfirmed, incomplete: report.incomplete },
+    refused: [...report.refused, ...foreign],
+    chain_faults: report.chainFaults,
+    lost_frames: report.lostFrames.length,
+  };
+}
+
+/** Whether everything that the chain of the vault names is there. */
+export function isWhole({ hidden, incomplete, chain_faults, lost_frames }: VaultResult): boolean {
+  return hidden.length + incomplete.length + chain_faults.length + lost_frames === 0;
+}

@@ -1,0 +1,89 @@
+/** Reads the rows of a record, and puts the rows of a record into the database. */
+
+import { sql } from "kysely";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
+import type { RecordedRow } from "./account-record.ts";
+import { accountTables, platformTables, type RecordedTable, withoutAccount } from "./recorded-tables.ts";
+
+type Tables = Readonly<Record<string, readonly RecordedRow[]>>;
+
+/** The platform has no id of its own. */
+const platformId = "00000000-0000-0000-0000-000000000000";
+
+export function tablesOf(accountId: string | null): readonly RecordedTable[] {
+  return accountId === null ? platformTables : accountTables;
+}
+
+export interface ChangedAccount {
+  readonly accountId: string | null;
+  /** The newest changes that a record made now has. */
+  readonly changes: readonly string[];
+}
+
+/** Accounts whose record lacks something, oldest change first; row access `system`. */
+export async function changedAccounts(tx: ReadTx, limit: number): Promise<readonly ChangedAccount[]> {
+  const { rows } = await sql<{ account_id: string | null; ids: readonly string[] }>`
+    select account_id, array_agg(id::text order by id) as ids from account_changes
+    group by account_id order by min(id) limit ${limit}`.execute(tx.db);
+  return rows.map(({ account_id: accountId, ids }) => ({ accountId, changes: ids }));
+}
+
+/**
+ * Begins a record: its number, and the rows. The row of the number is locked until the commit, so a higher number has rows that
+ * are at least as new.
+ */
+export async function beginRecord(tx: Tx, accountId: string | null): Promise<{ generation: number; tables: Tables }> {
+  const { rows } = await sql<{ generation: number }>`
+    insert into account_records (id, account_id, generation) values (${accountId ?? platformId}, ${accountId}, 1)
+    on conflict (id) do update set generation = account_records.generation + 1 returning generation`.execute(tx.db);
+  const tables: Record<string, readonly RecordedRow[]> = {};
+  for (const table of tablesOf(accountId)) tables[table.table] = await readRows(tx, table, accountId);
+  return { generation: Number(rows[0]?.generation), tables };
+}
+
+async function readRows(tx: Tx, of: RecordedTable, accountId: string | null): Promise<readonly RecordedRow[]> {
+  const row = sql`to_jsonb(t) - ${[...(of.without ?? [])]}::text[]`;
+  const { rows } = await sql<{ rows: readonly RecordedRow[] }>`
+    select coalesce(jsonb_agg(${row}), '[]') as rows from ${sql.table(of.table)} t
+    where ${ownRows(of.table, accountId)}`.execute(tx.db);
+  return rows[0]?.rows ?? [];
+}
+
+function ownRows(table: string, accountId: string | null) {
+  if (withoutAccount.has(table)) return sql<boolean>`true`;
+  const column = table === "accounts" ? sql.ref("t.id") : sql.ref("t.account_id");
+  return accountId === null ? sql<boolean>`${column} is null` : sql<boolean>`${column} = ${accountId}`;
+}
+
+/** The record with these changes is in the store. */
+export async function forgetChanges(tx: Tx, changes: readonly string[]): Promise<void> {
+  await sql`delete from account_changes where id = any(${[...changes]}::bigint[])`.execute(tx.db);
+}
+
+/** The number of the newest record that this database has begun; 0 if none. */
+export async function knownGeneration(tx: ReadTx, accountId: string | null): Promise<number> {
+  const { rows } = await sql<{ generation: number }>`
+    select generation from account_records where id = ${accountId ?? platformId}`.execute(tx.db);
+  return Number(rows[0]?.generation ?? 0);
+}
+
+/** From now on records of this database have higher numbers than those of the store. */
+export async function skipGenerations(tx: Tx, accountId: string | null, generation: number): Promise<void> {
+  await sql`
+    insert into account_records (id, account_id, generation) values (${accountId ?? platformId}, ${accountId}, ${generation})
+    on conflict (id) do update set generation = greatest(account_records.generation, excluded.generation)`.execute(
+    tx.db,
+  );
+}
+
+/** Raises the beat of the database by one, above `least`. */
+export async function nextBeat(tx: Tx, least: number): Promise<number> {
+  const { rows } = await sql<{ beat: number }>`
+    update store_beat set beat = greatest(beat, ${least}::bigint) + 1 where id = 1 returning beat`.execute(tx.db);
+  return Number(rows[0]?.beat ?? 0);
+}
+
+export async function knownBeat(tx: ReadTx): Promise<number> {
+  const { rows } = await sql<{ beat: number }>`select beat from store_beat where id = 1`.execute(tx.db);
+  return Number(rows[0]?.beat ?? 0);
+}

@@ -1,0 +1,69 @@
+/**
+ * `recover`: brings a database and an object store of different days together, for example yesterday's dump and today's bucket. Steps:
+ * 1. Master data: each account whose record in the store is newer than the database becomes what the record says. So people and clients
+ *    that were removed meanwhile stay out, and new ones stay in.
+ * 2. What was given to somebody ends: sessions, grants, links, codes. People sign in again, with what they know now.
+ * 3. Waits begin again: what was deleted can be undeleted for another 72 hours.
+ * 4. Each vault begins a new incarnation in its chain, and its catalog is made from the store. Snapshots that the database did not
+ *    know come back; those that the store does not have are named.
+ * 5. The beat becomes higher than the store's, so that the service starts.
+ * Every step can be repeated. Until step 5 the service does not start on an older database.
+ */
+
+import { recover } from "@emanet/engine";
+import { allVaults, vaultBytes } from "../vaults/index.ts";
+import { listRecords } from "./account-record.ts";
+import { applyRecord } from "./apply-store.ts";
+import { ofService, raiseBeat, readStoreBeat } from "./beat.ts";
+import { endWhatWasGiven } from "./ended-store.ts";
+import { newestRecord, type RecoveryParts } from "./rebuild-index.ts";
+import { isWhole, rebuildVault, type VaultResult } from "./rebuild-vault.ts";
+import { knownGeneration, skipGenerations } from "./record-store.ts";
+
+export interface RecoverResult {
+  /** Accounts whose record was newer than the database. */
+  readonly accounts: number;
+  readonly ended_sessions: number;
+  readonly vaults: readonly VaultResult[];
+  readonly damaged_records: readonly string[];
+  readonly whole: boolean;
+}
+
+export async function recoverService(parts: RecoveryParts, reason: string): Promise<RecoverResult> {
+  const { owner, transactions, secrets, store } = parts;
+  const damaged: string[] = [];
+  const accounts = await takeNewerRecords(parts, damaged);
+  const endedSessions = await endWhatWasGiven(owner);
+  const vaults: VaultResult[] = [];
+  for (const place of await transactions.read(ofService, { kind: "system" }, (tx) => allVaults(tx))) {
+    if (!(await isUsed(parts, place.vaultId))) continue;
+    const onProgress = ({ packs }: { packs: number }) => parts.onProgress?.({ vaultId: place.vaultId, packs });
+    vaults.push(await rebuildVault(parts, place, (vault) => recover(vault, reason, onProgress)));
+  }
+  await raiseBeat({ transactions, secrets }, store, await readStoreBeat(store, secrets));
+  const whole = vaults.every(isWhole) && damaged.length === 0;
+  return { accounts, ended_sessions: endedSessions, vaults, damaged_records: damaged, whole };
+}
+
+/** Applies the records of the store that are newer than the database. */
+async function takeNewerRecords(parts: RecoveryParts, damaged: string[]): Promise<number> {
+  const { transactions, owner, store } = parts;
+  let accounts = 0;
+  const ordered = [...(await listRecords(store))].sort(([a], [b]) =>
+    a === null ? -1 : b === null ? 1 : a < b ? -1 : 1,
+  );
+  for (const [accountId, places] of ordered) {
+    const known = await transactions.read(ofService, { kind: "system" }, (tx) => knownGeneration(tx, accountId));
+    const record = await newestRecord(parts, places, damaged);
+    if (record === null || record.generation <= known) continue;
+    await applyRecord(owner, record, "newest");
+    await transactions.run(ofService, { kind: "system" }, (tx) => skipGenerations(tx, accountId, record.generation));
+    if (accountId !== null) accounts++;
+  }
+  return accounts;
+}
+
+async function isUsed({ store }: RecoveryParts, vaultId: string): Promise<boolean> {
+  for await (const _ of store.list(`vaults/${vaultBytes(vaultId).toString("hex")}/`)) return true;
+  return false;
+}

@@ -1,0 +1,74 @@
+/** Rows for snapshots that the catalog has and the table does not: after a rebuild of the catalog from the object store. */
+
+import { FormatError, openDetails, openManifest, type SnapshotInfo, type Vault } from "@emanet/engine";
+import { sql } from "kysely";
+import type { Tx } from "../kernel/tx.ts";
+import { isUuid } from "../kernel/uuid.ts";
+import { projectSnapshot } from "../paths/index.ts";
+import { noteSnapshot } from "../vaults/index.ts";
+import { snapshotIdOf } from "./engine-id.ts";
+import { verifySnapshot } from "./jobs.ts";
+import { type Trigger, triggers } from "./rules.ts";
+
+export interface RecoveredSnapshot {
+  readonly id: string;
+  readonly sourceId: string;
+  readonly info: SnapshotInfo;
+  readonly label: string | null;
+  readonly trigger: Trigger;
+  readonly externalReference: string | null;
+  readonly metadata: string;
+  readonly parentId: string | null;
+}
+
+/** Who made it is not in the object store. */
+const unknownCreator = "00000000-0000-0000-0000-000000000000";
+
+/** What the manifest of a snapshot says about it. Throws `FormatError` for a manifest of another service. */
+export async function readRecovered(vault: Vault, info: SnapshotInfo): Promise<RecoveredSnapshot> {
+  const { store, names, keys } = vault;
+  const expected = { snapshot: info.id, vaultId: keys.vaultId };
+  const manifest = openManifest(await store.get(names.manifest(info.id)), expected, keys.authorityPublicKey);
+  const details = openDetails(keys, manifest);
+  if (!isUuid(details.source)) throw new FormatError("the manifest names no source of this service");
+  return {
+    ...{ id: snapshotIdOf(info.id), sourceId: details.source, info },
+    label: details.label ?? null,
+    trigger: triggers.find((one) => one === details.trigger) ?? "api",
+    externalReference: details.externalReference ?? null,
+    metadata: details.metadata ?? "{}",
+    parentId: details.parent === undefined ? null : snapshotIdOf(details.parent),
+  };
+}
+
+/**
+ * Adds the row, with the retention that the chain of the vault has. An existing row keeps its state and gets this retention.
+ * Returns whether it is new: then it is verified and added to the search, as after an upload.
+ */
+export async function addRecovered(
+  tx: Tx,
+  place: { readonly accountId: string; readonly vaultId: string },
+  found: RecoveredSnapshot,
+): Promise<boolean> {
+  const { accountId, vaultId } = place;
+  const { id, sourceId, info } = found;
+  const { expiresAt, lockedUntil, hold } = info.retention;
+  const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
+  const [createdAt, completedAt] = [new Date(info.startedAt), new Date(info.completedAt)];
+  const { rows } = await sql<{ is_new: boolean }>`
+    insert into snapshots (id, account_id, vault_id, source_id, state, upload_kind, label, trigger, external_reference,
+      metadata, created_by_kind, created_by_id, is_write_only, parent_id, stored_bytes, size_bytes, file_count, warning_count,
+      root_hash, expires_at, locked_until, legal_hold, created_at, started_at, completed_at, active_at)
+    values (${id}, ${accountId}, ${vaultId}, ${sourceId}, 'completed', 'upload', ${found.label}, ${found.trigger},
+      ${found.externalReference}, ${found.metadata}::jsonb, 'client', ${unknownCreator}, false, ${found.parentId},
+      ${info.storedBytes}, ${info.size}, ${info.files}, ${info.warnings}, ${Buffer.from(info.rootId)}, ${dateOf(expiresAt)},
+      ${dateOf(lockedUntil)}, ${hold}, ${createdAt}, ${createdAt}, ${completedAt}, ${completedAt})
+    on conflict (id) do update set
+      expires_at = excluded.expires_at, locked_until = excluded.locked_until, legal_hold = excluded.legal_hold
+    returning xmax = 0 as is_new`.execute(tx.db);
+  if (rows[0]?.is_new !== true) return false;
+  await noteSnapshot(tx, sourceId, { id, status: "completed", completedAt, sizeBytes: info.size });
+  await tx.job({ task: verifySnapshot, payload: { accountId, vaultId, snapshotId: id }, key: id });
+  await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });
+  return true;
+}

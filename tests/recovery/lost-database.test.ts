@@ -1,0 +1,253 @@
+/**
+ * The drills of docs/DISASTER.md: the database is lost and only the object store and the master key are left; and a database of
+ * yesterday meets a store of today.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { setRetention } from "@emanet/engine";
+import { rebuildIndexOf, recoverServiceOf } from "../../packages/server/src/commands.ts";
+import { readConfig } from "../../packages/server/src/config.ts";
+import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { type Cleanup, type TestDatabase, testDatabase } from "../../packages/server/src/testing/database.ts";
+import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { type Sent, startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
+import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+
+const settings = {
+  ...noSignInLimits,
+  EMANET_LIMIT_SNAPSHOTS_CREATE: "10000/60",
+  EMANET_LIMIT_SNAPSHOTS_CREATE_HOUR: "10000/60",
+};
+
+interface Kept {
+  readonly database: TestDatabase;
+  readonly dataDir: string;
+  readonly clock?: TestService["clock"];
+}
+
+/** A service, and a program of the demo account with the secret that it got at the first start. */
+async function startWith(t: Cleanup, kept: Kept) {
+  const service = await startTestService(t, { ...kept, settings });
+  const { demo } = await readFirstRun(kept.dataDir);
+  const form = `grant_type=client_credentials&client_id=${demo.client_id}&client_secret=${demo.client_secret}`;
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const answer = await service.send("POST", "/oauth2/token", { headers, body: form });
+  assert.equal(answer.status, 200, answer.body.toString());
+  const auth = { authorization: `Bearer ${String(answer.json?.access_token)}` };
+  const get = (at: string) => service.send("GET", at, { headers: auth });
+  return {
+    ...{ service, demo, auth, get },
+    async upload(query: string, files: Readonly<Record<string, string>>): Promise<string> {
+      const sent = await service.send("POST", `/v1/snapshots?${query}`, {
+        ...{ body: tarOf(files), headers: { ...auth, "content-type": "application/x-tar" } },
+      });
+      assert.equal(sent.status, 201, sent.body.toString());
+      return String(sent.json?.id);
+    },
+    /** What a customer sees of a snapshot, and all of its bytes. */
+    async shown(id: string) {
+      const { json } = await get(`/v1/snapshots/${id}`);
+      const { label, source, size_bytes, file_count, root_hash, metadata, external_reference } = json ?? {};
+      const archive: Sent = await get(`/v1/snapshots/${id}/archive?format=tar`);
+      assert.equal(archive.status, 200, archive.body.toString());
+      const about = { label, source, size_bytes, file_count, root_hash, metadata, external_reference };
+      return { ...about, archive: archive.body.toString("base64") };
+    },
+    /** Until the store has a record of everything that changed. */
+    async recorded() {
+      for (;;) {
+        service.clock.advance(60_000);
+        const rows = await storedRows(service.database, "select id from emanet.account_changes");
+        if (rows.length === 0) return;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    async beaten() {
+      const beat = async () =>
+        Number((await storedRows<{ beat: string }>(service.database, "select beat from emanet.store_beat"))[0]?.beat);
+      const before = await beat();
+      while ((await beat()) < before + 2) service.clock.advance(60_000);
+    },
+  };
+}
+
+function configOf({ database: { target }, dataDir }: Kept, more: Readonly<Record<string, string>> = {}) {
+  const host = encodeURIComponent(target.host);
+  return readConfig({
+    EMANET_PROFILE: "sandbox",
+    EMANET_DATA_DIR: dataDir,
+    EMANET_LOG_LEVEL: "silent",
+    EMANET_DATABASE_URL: `postgres://${target.user}@localhost:${target.port}/${target.database}?host=${host}`,
+    ...more,
+  });
+}
+
+const json = { json: true, say: () => undefined } as const;
+
+interface Outcome {
+  readonly accounts: number;
+  readonly whole: boolean;
+  readonly damaged_records: readonly string[];
+  readonly vaults: readonly {
+    readonly vault_id: string;
+    readonly snapshots: number;
+    readonly hidden: readonly string[];
+  }[];
+}
+
+const parsed = ({ text }: { readonly text: string }) => JSON.parse(text) as Outcome;
+
+async function vaultOf({ database }: TestService, accountId: string): Promise<string> {
+  const query = "select id from emanet.vaults where account_id = $1 and kind = 'default'";
+  const [vault] = await storedRows<{ id: string }>(database, query, [accountId]);
+  return vault?.id ?? assert.fail("no default vault");
+}
+
+describe("a database that is lost", () => {
+  test("comes back from store and master key: people, programs, sources, snapshots, holds, every byte", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const first = await startWith(t, { database: await testDatabase(t), dataDir });
+    const { demo, service } = first;
+    const ids = [
+      await first.upload("source=muhasebe&label=ilk", { "a.txt": "bir", "b/c.txt": "iki" }),
+      await first.upload("source=muhasebe&external_reference=F-1", { "a.txt": "bir", "b/c.txt": "üç" }),
+      await first.upload(`source=${encodeURIComponent("arşiv")}`, { "fatura.xml": "<fatura/>".repeat(5_000) }),
+    ];
+    const vaultId = await vaultOf(service, demo.account_id);
+    const vault = await service.running.services?.vaults.open(demo.account_id, vaultId);
+    assert.ok(vault !== undefined);
+    const lockedUntil = service.clock.now().getTime() + 86_400_000;
+    await setRetention(vault, (ids[0] ?? "").replaceAll("-", ""), { expiresAt: null, lockedUntil: null, hold: true });
+    await setRetention(vault, (ids[1] ?? "").replaceAll("-", ""), { expiresAt: null, lockedUntil, hold: false });
+    const before = await Promise.all(ids.map((id) => first.shown(id)));
+    await first.recorded();
+    await first.beaten();
+    await service.running.stop();
+
+    const kept = { database: await testDatabase(t), dataDir, clock: service.clock };
+    await assert.rejects(startTestService(t, { ...kept, settings }), { code: "database_empty" });
+    const outcome = parsed(await rebuildIndexOf(configOf(kept), json));
+    assert.deepEqual([outcome.accounts, outcome.whole, outcome.damaged_records], [1, true, []]);
+    assert.deepEqual(
+      outcome.vaults.map((one) => [one.vault_id, one.snapshots]),
+      [[vaultId, 3]],
+    );
+
+    const second = await startWith(t, kept);
+    assert.deepEqual(await Promise.all(ids.map((id) => second.shown(id))), before);
+    const { auth } = await signInAs(second.service, demo);
+    const retention = async (id = "") =>
+      (await second.service.send("GET", `/v1/snapshots/${id}`, { headers: auth })).json?.retention;
+    assert.deepEqual(await retention(ids[0]), { expires_at: null, locked_until: null, legal_hold: true });
+    assert.deepEqual(await retention(ids[1]), {
+      ...{ expires_at: null, locked_until: new Date(lockedUntil).toISOString(), legal_hold: false },
+    });
+    // The source goes on with what the vault has, and nothing is stored twice.
+    const next = await second.upload("source=muhasebe", { "a.txt": "bir", "b/c.txt": "üç" });
+    assert.equal((await second.get(`/v1/snapshots/${next}`)).json?.parent_id, ids[1]);
+    await second.service.running.stop();
+  });
+
+  test("a snapshot whose manifest is gone is named, and the others come back", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const first = await startWith(t, { database: await testDatabase(t), dataDir });
+    const [lost = "", kept = ""] = [
+      await first.upload("source=x", { a: "1" }),
+      await first.upload("source=x", { a: "2" }),
+    ];
+    const before = await first.shown(kept);
+    const vaultId = await vaultOf(first.service, first.demo.account_id);
+    await first.recorded();
+    const hex = (id: string) => id.replaceAll("-", "");
+    const vault = await first.service.running.services?.vaults.open(first.demo.account_id, vaultId);
+    await vault?.store.delete(vault.names.manifest(hex(lost)));
+    await first.service.running.stop();
+
+    const second = { database: await testDatabase(t), dataDir, clock: first.service.clock };
+    const { text, isWhole } = await rebuildIndexOf(configOf(second), json);
+    assert.equal(isWhole, false);
+    assert.deepEqual(
+      parsed({ text }).vaults.map(({ hidden }) => hidden),
+      [[hex(lost)]],
+    );
+    const again = await startWith(t, second);
+    assert.deepEqual(await again.shown(kept), before);
+    assert.equal((await again.get(`/v1/snapshots/${lost}`)).status, 404);
+    await again.service.running.stop();
+  });
+
+  test("one vault alone is rebuilt while the service runs; an id of no vault is refused", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const kept = { database: await testDatabase(t), dataDir };
+    const { service, demo, upload, shown } = await startWith(t, kept);
+    const id = await upload("source=x", { a: "1" });
+    const before = await shown(id);
+    const vaultId = await vaultOf(service, demo.account_id);
+    // A second process on the same database and store has a data folder of its own.
+    const other = configOf(
+      { ...kept, dataDir: await temporaryFolder(t) },
+      {
+        EMANET_STORAGE: `file://${path.join(dataDir, "objects")}`,
+        EMANET_MASTER_KEY: (await readFile(path.join(dataDir, "master.key"), "utf8")).trim(),
+      },
+    );
+    const outcome = parsed(await rebuildIndexOf(other, { ...json, vaultId }));
+    assert.deepEqual([outcome.accounts, outcome.vaults.length, outcome.whole], [0, 1, true]);
+    assert.deepEqual(await shown(id), before);
+    const unknown = rebuildIndexOf(other, { ...json, vaultId: "019a0000-0000-7000-8000-000000000000" });
+    await assert.rejects(unknown, /No account has the vault/);
+    await service.running.stop();
+  });
+});
+
+describe("a database of yesterday with a store of today", () => {
+  test("nothing is served until recover; then nothing is lost, and who was removed stays out", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    const old = await first.upload("source=muhasebe", { a: "dün" });
+    const { demo } = first;
+    const member = await tokenFor(first.service, { as: "member", role: "viewer", accountId: demo.account_id });
+    await first.recorded();
+    await first.beaten();
+    await first.service.running.stop();
+    const yesterday = await testDatabase(t, { copyOf: database });
+
+    const today = await startWith(t, { database, dataDir, clock: first.service.clock });
+    const fresh = await today.upload("source=yeni", { a: "bugün" });
+    const before = await Promise.all([old, fresh].map((id) => today.shown(id)));
+    const owner = await signInAs(today.service, demo);
+    const removed = await today.service.send("DELETE", `/v1/members/${member.personId}`, { headers: owner.auth });
+    assert.equal(removed.status, 204, removed.body.toString());
+    const revoked = await today.service.send("DELETE", `/v1/oauth-clients/${demo.client_id}`, {
+      headers: owner.auth,
+    });
+    assert.equal(revoked.status, 204, revoked.body.toString());
+    await today.recorded();
+    await today.beaten();
+    await today.service.running.stop();
+
+    const kept = { database: yesterday, dataDir, clock: today.service.clock };
+    await assert.rejects(startTestService(t, { ...kept, settings }), { code: "database_older_than_store" });
+    const outcome = parsed(await recoverServiceOf(configOf(kept), json));
+    assert.deepEqual([outcome.accounts, outcome.whole], [1, true]);
+    const service = await startTestService(t, { ...kept, settings });
+    const form = `grant_type=client_credentials&client_id=${demo.client_id}&client_secret=${demo.client_secret}`;
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    assert.equal((await service.send("POST", "/oauth2/token", { headers, body: form })).status, 401);
+    assert.equal((await service.send("GET", "/v1/account", { headers: owner.auth })).status, 401);
+    const states = await storedRows(yesterday, "select state from emanet.people where id = $1", [member.personId]);
+    assert.deepEqual(states, [{ state: "removed" }]);
+    const { auth } = await signInAs(service, demo);
+    for (const [at, id] of [old, fresh].entries()) {
+      const archive = await service.send("GET", `/v1/snapshots/${id}/archive?format=tar`, { headers: auth });
+      assert.equal(archive.body.toString("base64"), before[at]?.archive);
+    }
+    await service.running.stop();
+  });
+});

@@ -6,7 +6,7 @@
  * - the lag (from the event's time to its arrival) under 1 000 events a second, p50 and p99, and the same with 1 % of the receivers
  *   hanging, and the ratio of the two p99.
  *
- *   npm run bench:webhooks -- 30000 20     deliveries of the first part, seconds of each second part
+ *   npm run bench:webhooks -- 100000 20     deliveries of the first part, seconds of each second part
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -28,14 +28,17 @@ import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { silentLog } from "../../packages/server/src/testing/database.ts";
 import { sendHttp1 } from "../../packages/server/src/testing/https.ts";
 import type { TestService } from "../../packages/server/src/testing/running.ts";
+import { parentOf, postgresCpuMs } from "../requests/processes.ts";
 
-const deliveries = Number(process.argv[2] ?? 30_000);
+const deliveries = Number(process.argv[2] ?? 100_000);
 const seconds = Number(process.argv[3] ?? 20);
 /** Requests in flight: one first attempt per webhook, and the places of one host. */
 const concurrency = 32;
 const perAccount = 8;
 /** Of the first part. */
-const rounds = 3;
+const rounds = 5;
+/** Arrivals that the receiver does not measure: connections are opened and code is compiled. */
+const warmUp = 1_000;
 /** Of the second part: receivers with a webhook each, and events in a commit. */
 const lagAccounts = 100;
 const eventsPerSecond = 1_000;
@@ -43,9 +46,9 @@ const perCommit = 10;
 
 interface Readings {
   readonly count: number;
-  readonly firstMs: number;
-  readonly lastMs: number;
+  readonly perSecond: number;
   readonly lags: readonly number[];
+  readonly cpuMs: number;
 }
 
 const [, completed] = snapshotEvents;
@@ -76,7 +79,7 @@ function answerOf<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve) => child.once("message", (message) => resolve(message as T)));
 }
 
-async function readings(question: "read" | "reset"): Promise<Readings> {
+async function readings(question: "read" | "count" | "reset"): Promise<Readings> {
   const answer = answerOf<Readings>(receiver);
   receiver.send(question);
   return answer;
@@ -132,6 +135,40 @@ async function removeWebhooks(pools: Pools): Promise<void> {
   client.release(true);
 }
 
+/** CPU milliseconds so far: of this process, which sends; of PostgreSQL; of the receiver. */
+async function readCpu(postmaster: number) {
+  const { user, system } = process.cpuUsage();
+  const { cpuMs } = await readings("count");
+  return { sender: (user + system) / 1000, PostgreSQL: postgresCpuMs(postmaster), receiver: cpuMs };
+}
+
+type Cpu = Awaited<ReturnType<typeof readCpu>>;
+
+interface Measured {
+  readonly perSecond: number;
+  /** Microseconds per request. */
+  readonly cpu: Cpu;
+}
+
+/** Measures from the end of the warm-up until the receiver has so many. */
+async function measure(
+  count: number,
+  postmaster: number,
+  work: () => Promise<() => Promise<unknown>>,
+): Promise<Measured> {
+  await readings("reset");
+  const stop = await work();
+  while ((await readings("count")).count < warmUp) await delay(5);
+  const { count: first } = await readings("count");
+  const before = await readCpu(postmaster);
+  while ((await readings("count")).count < count) await delay(50);
+  const after = await readCpu(postmaster);
+  const { perSecond } = await readings("count");
+  await stop();
+  const each = (name: keyof Cpu) => Math.round(((after[name] - before[name]) * 1000) / (count - first));
+  return { perSecond, cpu: { sender: each("sender"), PostgreSQL: each("PostgreSQL"), receiver: each("receiver") } };
+}
+
 async function throughput(pools: Pools, transactions: Transactions): Promise<void> {
   const body = JSON.stringify({
     ...{ event: "snapshot.completed", event_id: randomUUID(), sequence: 88_214, account_id: randomUUID() },
@@ -140,7 +177,6 @@ async function throughput(pools: Pools, transactions: Transactions): Promise<voi
   const ca = await readFile(path.join(tls, "ca.pem"), "utf8");
   const agent = new Agent({ connections: concurrency, connect: { ca } });
   const bareLoop = async (count: number) => {
-    await readings("reset");
     let left = count;
     const loop = async () => {
       while (left > 0) {
@@ -152,45 +188,41 @@ async function throughput(pools: Pools, transactions: Transactions): Promise<voi
         await answer.body.dump();
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, loop));
-    const { firstMs, lastMs } = await readings("read");
-    return count / ((lastMs - firstMs) / 1000);
+    const loops = Promise.all(Array.from({ length: concurrency }, loop));
+    return async () => loops;
   };
-  await bareLoop(2_000);
+  const worker = async () => {
+    const running = await startService("worker");
+    return () => running.stop();
+  };
   const accounts = await makeWebhooks(pools, concurrency / perAccount, perAccount, () => "hook");
+  const { rows } = await pools.app.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const postmaster = parentOf(rows[0]?.pid ?? 0) ?? 0;
   const events = Math.ceil(deliveries / concurrency / rounds);
-  const results: { readonly bare: number; readonly ours: number }[] = [];
+  const count = events * concurrency;
+  const results: { readonly bare: Measured; readonly ours: Measured }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const accountId of accounts) {
       for (let made = 0; made < events; made += 100) await emit(transactions, accountId, Math.min(100, events - made));
     }
     // One after the other, so that other work of the machine disturbs both.
-    const bare = await bareLoop(events * concurrency);
-    results.push({ bare, ours: await deliverAll(events * concurrency) });
+    const bare = await measure(count, postmaster, () => bareLoop(count));
+    results.push({ bare, ours: await measure(count, postmaster, worker) });
   }
   await agent.close();
   const median = (of: (result: (typeof results)[number]) => number) =>
     results.map(of).toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
-  print(
-    "bare loop of undici",
-    `${Math.round(median(({ bare }) => bare))} requests/s, ${concurrency} in flight, ${body.length} bytes`,
-  );
-  print("one worker", `${Math.round(median(({ ours }) => ours))} deliveries/s`);
-  print("ratio", `${Math.round(median(({ ours, bare }) => ours / bare) * 100)} % (median of ${rounds} rounds)`);
+  const shown = (name: "bare" | "ours") => {
+    const cpu = (["sender", "PostgreSQL", "receiver"] as const).map(
+      (of) => `${of} ${median((result) => result[name].cpu[of])}`,
+    );
+    return `${Math.round(median((result) => result[name].perSecond))}/s; CPU µs each: ${cpu.join(", ")}`;
+  };
+  print("bare loop of undici", `${shown("bare")}; ${concurrency} in flight, ${body.length} bytes`);
+  print("one worker", shown("ours"));
+  const ratio = median(({ ours, bare }) => ours.perSecond / bare.perSecond);
+  print("ratio", `${Math.round(ratio * 100)} % (median of ${rounds} rounds)`);
   await removeWebhooks(pools);
-}
-
-/** Starts a worker on a full queue. Returns its deliveries a second. */
-async function deliverAll(count: number): Promise<number> {
-  await readings("reset");
-  const running = await startService("worker");
-  let now = await readings("read");
-  while (now.count < count) {
-    await delay(50);
-    now = await readings("read");
-  }
-  await running.stop();
-  return now.count / ((now.lastMs - now.firstMs) / 1000);
 }
 
 async function lagWithAndWithoutHanging(pools: Pools, transactions: Transactions): Promise<void> {
@@ -206,7 +238,7 @@ async function lagWithAndWithoutHanging(pools: Pools, transactions: Transactions
     }
     const took = (performance.now() - startedMs) / 1000;
     const wanted = (eventsPerSecond * seconds * (lagAccounts - hanging)) / lagAccounts;
-    for (let waited = 0; waited < 60_000 && (await readings("read")).count < wanted; waited += 100) await delay(100);
+    for (let waited = 0; waited < 60_000 && (await readings("count")).count < wanted; waited += 100) await delay(100);
     const { lags, count } = await readings("read");
     await running.stop();
     await removeWebhooks(pools);

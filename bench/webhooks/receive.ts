@@ -1,6 +1,7 @@
 /**
  * The receiver of the benchmark, a process of its own: HTTPS on loopback. A path with `hang` is never answered. It counts arrivals and how
- * long after its `created_at` each event came, and answers questions of its parent: `reset` and `read`.
+ * long after its `created_at` each event came, and answers questions of its parent: `reset`, `count` and `read`. The first {@link warmUp} arrivals
+ * after a reset are not measured: connections are opened then.
  *
  *   receive.ts <folder with server.key and server.pem>
  */
@@ -10,6 +11,8 @@ import { createServer } from "node:https";
 import path from "node:path";
 
 const folder = process.argv[2] ?? "";
+/** A warm-up of connections and compiled code. */
+const warmUp = 1_000;
 let count = 0;
 let firstMs = 0;
 let lastMs = 0;
@@ -28,8 +31,8 @@ const server = createServer(
       const now = performance.timeOrigin + performance.now();
       if (request.url?.includes("hang")) return;
       response.writeHead(200, { "content-length": "0" }).end();
-      if (count === 0) firstMs = now;
       count += 1;
+      if (count === warmUp) firstMs = now;
       lastMs = now;
       const created = /"created_at":"([^"]+)"/.exec(text)?.[1];
       if (created !== undefined) lags.push(now - Date.parse(created));
@@ -47,6 +50,9 @@ process.on("message", (question) => {
     count = 0;
     lags = [];
   }
-  process.send?.({ count, firstMs, lastMs, lags });
+  const { user, system } = process.cpuUsage();
+  const cpuMs = (user + system) / 1000;
+  const perSecond = (count - warmUp) / ((lastMs - firstMs) / 1000);
+  process.send?.({ count, perSecond, cpuMs, lags: question === "read" ? lags : [] });
 });
 process.on("disconnect", () => process.exit());

@@ -59,7 +59,10 @@ describe("hostile addresses", () => {
     const classes = new Set<string | null>();
     const opened = await socketsDuring(async () => {
       for (const url of urls) {
-        const { error } = await sender.send({ url, headers: {}, body: Buffer.from("{}") }, new Date(0));
+        const { error } = await sender.send(
+          { target: new URL(url), headers: {}, body: Buffer.from("{}") },
+          new Date(0),
+        );
         classes.add(error);
       }
     });
@@ -97,7 +100,9 @@ describe("DNS rebinding", () => {
     for (let sent = 0; sent < 20; sent += 1) {
       receiver.answer = () => ({ status: 200, headers: { connection: "close" } });
       const url = `https://hooks.example.com:${receiver.port}/`;
-      outcomes.push((await sender.send({ url, headers: {}, body: Buffer.from("{}") }, new Date(0))).error);
+      outcomes.push(
+        (await sender.send({ target: new URL(url), headers: {}, body: Buffer.from("{}") }, new Date(0))).error,
+      );
     }
     await sender.close();
     assert.equal(trap.connections(), 0);

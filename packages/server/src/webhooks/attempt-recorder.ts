@@ -1,6 +1,7 @@
 /**
  * Writes results of attempts in batches, each in one transaction with what follows from it: a webhook is disabled, people are
- * mailed, webhooks are given back. A batch is written as soon as the one before it is durable, so batches grow under load.
+ * mailed, webhooks are given back. A transaction costs as much as thirty results, so batches wait for each other and a little longer. The
+ * counts per hour of a webhook are written once a turn, when it is given back: they are larger than the results of a batch.
  * While the database is away, results are kept and written later, as long as the worker has the webhook.
  */
 
@@ -34,7 +35,9 @@ import {
 } from "./schedule.ts";
 
 /** Between two batches: results that come together are written together. */
-const batchMs = 10;
+const batchMs = 50;
+/** With a webhook to give back, whose next events wait for it. */
+const releaseMs = 10;
 /** Before a batch that failed is written again. */
 const againMs = 250;
 /** After so many failures in a row the results are written one by one. A database that restarts needs some seconds. */
@@ -69,6 +72,8 @@ export class AttemptRecorder {
   readonly #worker: string;
   readonly #onReleased: (leases: readonly Lease[]) => void;
   #items: Item[] = [];
+  /** What the attempts of a turn add to the counts per hour. */
+  readonly #hours = new WeakMap<Lease, Map<number, HourCount>>();
   /** Of webhooks whose turn is over. */
   readonly #done = new Set<Lease>();
   #writing = Promise.resolve();
@@ -85,6 +90,7 @@ export class AttemptRecorder {
   add(lease: Lease, webhook: ClaimedWebhook, delivery: DueDelivery, at: Date, outcome: Outcome): boolean {
     if (lease.isLost) return false;
     this.#items.push({ lease, webhook, delivery, outcome, result: this.#resultOf(delivery, at, outcome) });
+    this.#count(lease, webhook, at, outcome);
     this.#writeLater();
     return true;
   }
@@ -117,6 +123,19 @@ export class AttemptRecorder {
     return { ...common, attempt_count: number, state: next === null ? "failed" : "retrying", next_attempt_at: next };
   }
 
+  #count(lease: Lease, { id, account_id }: ClaimedWebhook, at: Date, outcome: Outcome): void {
+    const hours = this.#hours.get(lease) ?? new Map<number, HourCount>();
+    this.#hours.set(lease, hours);
+    const hour = new Date(Math.floor(at.getTime() / hourMs) * hourMs);
+    const count = hours.getOrInsertComputed(hour.getTime(), () => ({
+      ...{ webhook_id: id, account_id, hour, delivered: 0, failed: 0 },
+      durations: emptyDurations(),
+    }));
+    count[isSuccess(outcome) ? "delivered" : "failed"] += 1;
+    const place = durationClass(outcome.durationMs);
+    count.durations[place] = (count.durations[place] ?? 0) + 1;
+  }
+
   #writeLater(): void {
     if (this.#isWriting || this.#isStopped) return;
     this.#isWriting = true;
@@ -126,7 +145,8 @@ export class AttemptRecorder {
   async #writeAll(): Promise<void> {
     let failures = 0;
     while (!this.#isStopped && (this.#items.length > 0 || this.#done.size > 0)) {
-      await delay(batchMs);
+      for (let waited = 0; waited < batchMs && (waited === 0 || this.#done.size === 0); waited += releaseMs)
+        await delay(releaseMs);
       const items = this.#items.filter(({ lease }) => !lease.isLost);
       this.#items = [];
       for (const lease of this.#done) if (lease.isLost) this.#done.delete(lease);
@@ -148,8 +168,9 @@ export class AttemptRecorder {
 
   async #writeBatch(items: readonly Item[]): Promise<void> {
     const done = [...this.#done];
-    const ids = done.map(({ webhookId }) => webhookId);
-    const released = new Set(await this.#write(items, ids));
+    const released = new Set(await this.#write(items, done));
+    // One that was locked by another transaction is given back later; its counts are written.
+    for (const lease of done) this.#hours.delete(lease);
     const given = done.filter(({ webhookId }) => released.has(webhookId));
     for (const lease of given) this.#done.delete(lease);
     this.#onReleased(given);
@@ -164,7 +185,7 @@ export class AttemptRecorder {
     }
   }
 
-  #write(items: readonly Item[], done: readonly string[]): Promise<readonly string[]> {
+  #write(items: readonly Item[], done: readonly Lease[]): Promise<readonly string[]> {
     const context = { actor: { kind: "system" }, context: {}, signal: neverEnds } as const;
     return this.#parts.transactions.run(context, { kind: "system" }, async (tx) => {
       // Webhooks before deliveries before queues, as requests lock them.
@@ -177,8 +198,15 @@ export class AttemptRecorder {
         tx,
         items.map(({ result }) => result),
       );
-      await addHours(tx, hoursOf(items));
-      return releaseWebhooks(tx, this.#worker, done);
+      await addHours(
+        tx,
+        done.flatMap((lease) => [...(this.#hours.get(lease)?.values() ?? [])]),
+      );
+      return releaseWebhooks(
+        tx,
+        this.#worker,
+        done.map(({ webhookId }) => webhookId),
+      );
     });
   }
 
@@ -211,21 +239,6 @@ function isLater({ attempt_count: count, is_manual: isManual }: DueDelivery): bo
 
 function idsOf(items: readonly Item[]): readonly string[] {
   return [...new Set(items.map(({ webhook }) => webhook.id))];
-}
-
-function hoursOf(items: readonly Item[]): readonly HourCount[] {
-  const hours = new Map<string, HourCount>();
-  for (const { webhook, result, outcome } of items) {
-    const hour = new Date(Math.floor(result.at.getTime() / hourMs) * hourMs);
-    const count = hours.getOrInsertComputed(`${webhook.id} ${hour.getTime()}`, () => ({
-      ...{ webhook_id: webhook.id, account_id: webhook.account_id, hour, delivered: 0, failed: 0 },
-      durations: emptyDurations(),
-    }));
-    count[isSuccess(outcome) ? "delivered" : "failed"] += 1;
-    const at = durationClass(outcome.durationMs);
-    count.durations[at] = (count.durations[at] ?? 0) + 1;
-  }
-  return [...hours.values()];
 }
 
 const neverEnds = new AbortController().signal;

@@ -97,19 +97,21 @@ export type DueDelivery = Pick<
   readonly payload: string | null;
 };
 
-/** What is due of each webhook: first attempts in their order, then the others. */
+/** What is due of each webhook: so many first attempts in their order, then the others. */
 export async function loadDue(
   tx: ReadTx,
-  ids: readonly string[],
-  { firsts, laters }: { readonly firsts: number; readonly laters: number },
+  webhooks: readonly { readonly id: string; readonly firsts: number }[],
+  laters: number,
 ): Promise<readonly DueDelivery[]> {
+  const ids = webhooks.map(({ id }) => id);
+  const limits = webhooks.map(({ firsts }) => firsts);
   const columns = sql`d.id, d.webhook_id, d.event_id, d.state, d.attempt_count, d.is_manual, d.next_attempt_at, d.created_at,
     d.account_id, d.sequence`;
   const { rows } = await sql<DueDelivery>`
-    select due.*, events.payload from unnest(${[...ids]}::uuid[]) as wanted (id) cross join lateral (
+    select due.*, events.payload from unnest(${ids}::uuid[], ${limits}::integer[]) as wanted (id, firsts) cross join lateral (
       (select ${columns} from webhook_deliveries d
        where d.webhook_id = wanted.id and d.due_at is not null and d.attempt_count = 0 and not d.is_manual
-       order by d.place limit ${firsts})
+       order by d.place limit wanted.firsts)
       union all
       (select ${columns} from webhook_deliveries d
        where d.webhook_id = wanted.id and d.due_at <= ${tx.now} and (d.attempt_count > 0 or d.is_manual)

@@ -48,8 +48,11 @@ const idleMs = 5_000;
 const maxHeld = 256;
 /** Of these, webhooks whose last attempt was slow or failed: a receiver that hangs leaves places for the others. */
 const maxSlow = maxHeld / 2;
-/** A turn ends after so many first attempts, or after this time: then others have their turn. */
-const firstsPerTurn = 200;
+/**
+ * A turn ends after so many first attempts, or after this time: then others have their turn. It is twice what the last turn of the webhook
+ * sent, within these limits: what is loaded and not sent is loaded again.
+ */
+const firstsPerTurn = { least: 50, most: 500 } as const;
 const latersPerTurn = 20;
 const turnMs = 2_000;
 /** Later attempts of one webhook at a time, beside the one first attempt. */
@@ -61,7 +64,7 @@ const renewMs = leaseMs / 3;
 const leaseReserveMs = 3_000;
 /** An account that may not use webhooks is looked at again after this. */
 const postponeMs = 60_000;
-/** Remembered for places only. */
+/** Webhooks that are remembered, to share places and to load well. */
 const maxRemembered = 10_000;
 
 export interface WorkerParts {
@@ -79,7 +82,7 @@ interface Turn {
   readonly lease: Lease;
   readonly webhook: ClaimedWebhook;
   readonly secrets: readonly string[];
-  readonly host: string;
+  readonly target: URL;
   readonly firsts: readonly DueDelivery[];
   readonly laters: readonly DueDelivery[];
   readonly endsAtMs: number;
@@ -93,6 +96,8 @@ export class DeliveryWorker {
   /** By webhook. */
   readonly #held = new Map<string, Lease>();
   readonly #slow = new Set<string>();
+  /** First attempts of the last turn, of webhooks that sent many. */
+  readonly #lastSent = new Map<string, number>();
   #woken = Promise.withResolvers<void>();
   #isStopping = false;
   #activeUntilMs = 0;
@@ -201,8 +206,8 @@ export class DeliveryWorker {
       ]);
       this.#nextDueAt = nextDue;
       if (claimed.length === 0) return { ids: claimed, webhooks: [], due: [] };
-      const limits = { firsts: firstsPerTurn, laters: latersPerTurn };
-      const [loaded, deliveries] = await Promise.all([loadWebhooks(tx, claimed), loadDue(tx, claimed, limits)]);
+      const wanted = claimed.map((id) => ({ id, firsts: this.#firstsOf(id) }));
+      const [loaded, deliveries] = await Promise.all([loadWebhooks(tx, claimed), loadDue(tx, wanted, latersPerTurn)]);
       return { ids: claimed, webhooks: loaded, due: deliveries };
     });
     if (ids.length > 0) this.#activeUntilMs = monotonicMs() + activeMs;
@@ -249,7 +254,7 @@ export class DeliveryWorker {
         lease,
         webhook,
         secrets: webhook.secrets.map((secret) => openSecret(this.#parts.secrets, webhook.id, secret)),
-        host: new URL(webhook.url).host,
+        target: new URL(webhook.url),
         firsts: due.filter(isFirst),
         laters: due.filter((delivery) => !isFirst(delivery)),
         endsAtMs: monotonicMs() + turnMs,
@@ -268,9 +273,18 @@ export class DeliveryWorker {
   }
 
   async #sendInOrder(turn: Turn): Promise<void> {
+    let sent = 0;
     for (const delivery of turn.firsts) {
-      if (!(await this.#attempt(turn, delivery))) return;
+      if (!(await this.#attempt(turn, delivery))) break;
+      sent += 1;
     }
+    const { id } = turn.webhook;
+    if (sent * 2 <= firstsPerTurn.least) this.#lastSent.delete(id);
+    else if (this.#lastSent.size < maxRemembered) this.#lastSent.set(id, sent);
+  }
+
+  #firstsOf(id: string): number {
+    return Math.min(firstsPerTurn.most, Math.max(firstsPerTurn.least, 2 * (this.#lastSent.get(id) ?? 0)));
   }
 
   async #sendLaters(turn: Turn): Promise<void> {
@@ -284,9 +298,9 @@ export class DeliveryWorker {
   /** Makes an attempt and hands its result to the recorder. False when the turn is over. */
   async #attempt(turn: Turn, delivery: DueDelivery): Promise<boolean> {
     if (!this.#mayBegin(turn)) return false;
-    const { lease, webhook, host } = turn;
+    const { lease, webhook, target } = turn;
     const isSlow = this.#slow.has(webhook.id);
-    return this.#hosts.run(host, isSlow, async () => {
+    return this.#hosts.run(target.host, isSlow, async () => {
       // It may have waited for its place at the host.
       if (!this.#mayBegin({ lease, endsAtMs: Number.POSITIVE_INFINITY })) return false;
       const at = this.#parts.clock.now();
@@ -301,14 +315,14 @@ export class DeliveryWorker {
     });
   }
 
-  #send({ webhook, secrets }: Turn, delivery: DueDelivery, payload: string, at: Date): Promise<Outcome> {
+  #send({ target, secrets }: Turn, delivery: DueDelivery, payload: string, at: Date): Promise<Outcome> {
     const body = Buffer.from(payload);
     const timestamp = Math.floor(at.getTime() / 1000);
     const headers = {
       ...{ "content-type": "application/json", "user-agent": "Emanet-Webhooks/1", accept: "*/*" },
       ...signatureHeaders(secrets, { eventId: delivery.event_id, timestamp, body }),
     };
-    return this.#parts.sender.send({ url: webhook.url, headers, body }, at);
+    return this.#parts.sender.send({ target, headers, body }, at);
   }
 
   #remember(id: string, outcome: Outcome): void {

@@ -25,7 +25,7 @@ const keepAliveMs = 30_000;
 const connectionsPerHost = 64;
 
 export interface HttpRequest {
-  readonly url: string;
+  readonly target: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -122,7 +122,7 @@ interface Sent {
 
 function sendOnce(agent: Agent, request: HttpRequest, now: Date, startedMs: number): Promise<Sent> {
   const { promise, resolve } = Promise.withResolvers<Sent>();
-  const url = new URL(request.url);
+  const { origin, pathname, search } = request.target;
   let controller: Dispatcher.DispatchController | null = null;
   let answered: Outcome | null = null;
   let bytes = 0;
@@ -148,7 +148,7 @@ function sendOnce(agent: Agent, request: HttpRequest, now: Date, startedMs: numb
   );
   agent.dispatch(
     {
-      ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: "POST" },
+      ...{ origin, path: `${pathname}${search}`, method: "POST" },
       headers: request.headers,
       body: request.body,
     },

@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
   storage: ["^packages/storage/", ["engine"]],
   "engine-cli": ["^packages/engine-cli/", ["engine", "storage"]],
   sdk: ["^sdks/", []],
-  agent: ["^packages/agent/", ["engine", "sdk"]],
+  agent: ["^packages/agent/", ["engine", "engine-cli", "sdk"]],
   dashboard: ["^packages/dashboard/", ["sdk"]],
   config: [`${server}${configFiles}`, ["kernel"]],
   kernel: [`${server}kernel/`, ["config", "engine", "storage"]],

@@ -630,7 +630,7 @@ export interface EmanetApi {
     /**
      * Register an agent. `POST /v1/agents`
      *
-     * Registers the signing key of an agent with vaults, by default with the default vault. An agent that was allowed by its device code registers itself. For an OAuth client, a manager or owner with a fresh second factor registers the key with `client_id`. `signature` is Ed25519 over `emanet v2 agent`, a zero byte and the SHA-256 of: the account's id (16 bytes), the session's id of the token (`sid`) or the `client_id` (16 bytes), and the public key (32 bytes). The same request again gets the same answer. A key that was revoked is never accepted again.
+     * Registers the signing key of an agent with vaults, by default with the default vault. An agent that was allowed by its device code registers itself, and so does an OAuth client that has no agent yet; without `vaults`, with those that it is held to. A manager or owner with a fresh second factor can register the key of a client with `client_id`. `signature` is Ed25519 over `emanet v2 agent`, a zero byte and the SHA-256 of: the account's id (16 bytes), the session's id of the token (`sid`) or the `client_id` (16 bytes), and the public key (32 bytes). The same request again gets the same answer; a client that registered itself adds vaults this way. A key that was revoked is never accepted again.
      *
      * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */

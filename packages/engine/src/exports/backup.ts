@@ -3,9 +3,14 @@
  * faster (docs/decisions/0125).
  */
 
+export type { BackupResult } from "../backup/backup.ts";
 export { runBackup } from "../backup/backup.ts";
 export { LocalTarget } from "../backup/local-target.ts";
+export type { UploadTarget } from "../backup/upload-target.ts";
 export { FileCache } from "../cache/file-cache.ts";
-export { writerKeys } from "../format/vault-keys.ts";
+export { type WriterKeys, writerKeys } from "../format/vault-keys.ts";
+export type { Writer } from "../format/writer-registration.ts";
 export { pathsSource } from "../source/folder-source.ts";
+export type { BackupSource, SourceEvent } from "../source/source.ts";
+export type { WalkFilter } from "../source/walk-filter.ts";
 export { CutWorkerPool } from "../workers/cut-worker-pool.ts";

@@ -5,7 +5,7 @@ export type { SnapshotInfo, SnapshotRow } from "../catalog/catalog.ts";
 export type { SqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 export { openSqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 export type { EngineContext } from "../context.ts";
-export { signerFromSeed } from "../format/signing.ts";
+export { type Signer, signerFromSeed } from "../format/signing.ts";
 export type { Writer } from "../format/writer-registration.ts";
 export { writerFromSeed } from "../format/writer-registration.ts";
 export type { ObjectStore } from "../object-store.ts";

@@ -55,15 +55,22 @@ export class DirectoryNames {
   }
 }
 
-/** Reads all names of a directory. Throws what the system says where it cannot be read. */
-export function readNames(directory: Buffer): DirectoryNames {
+export function noNames(): DirectoryNames {
+  return new DirectoryNames([].values(), true);
+}
+
+/** Whether a name is taken. */
+export type KeepsName = (name: string, isDirectory: boolean) => boolean;
+
+/** Reads all names of a directory, or those that `keeps` takes. Throws what the system says where it cannot be read. */
+export function readNames(directory: Buffer, keeps: KeepsName | null): DirectoryNames {
   const { size } = lstatSync(directory);
   // Some file systems give 0 as the size of every directory.
   if (size > 0 && size <= maxBytesAtOnce) {
-    const names = readdirSync(directory, { encoding: "latin1" }).sort();
+    const names = (keeps === null ? readdirSync(directory, { encoding: "latin1" }) : readKept(directory, keeps)).sort();
     return new DirectoryNames([names].values(), names.length <= maxDigestFiles);
   }
-  const names = readLarge(directory);
+  const names = readLarge(directory, keeps);
   const canHaveDigest = names.total <= maxDigestFiles;
   return new DirectoryNames(listsOf(names, canHaveDigest ? maxDigestFiles : listNames), canHaveDigest);
 }
@@ -79,7 +86,12 @@ function* listsOf(names: SortedNames, maxLength: number): Generator<readonly str
   if (list.length > 0) yield list;
 }
 
-function readLarge(path: Buffer): SortedNames {
+function readKept(directory: Buffer, keeps: KeepsName): string[] {
+  const entries = readdirSync(directory, { encoding: "latin1", withFileTypes: true });
+  return entries.filter((entry) => keeps(entry.name, entry.isDirectory())).map(({ name }) => name);
+}
+
+function readLarge(path: Buffer, keeps: KeepsName | null): SortedNames {
   // The types say string; with this encoding paths and names are buffers.
   const directory = opendirSync(path as unknown as string, {
     encoding: "buffer" as BufferEncoding,
@@ -87,8 +99,10 @@ function readLarge(path: Buffer): SortedNames {
   });
   const names = new SortedNames();
   try {
-    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync())
-      names.add(entry.name as unknown as Buffer);
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      const name = entry.name as unknown as Buffer;
+      if (keeps === null || keeps(name.toString("latin1"), entry.isDirectory())) names.add(name);
+    }
   } finally {
     directory.closeSync();
   }

@@ -9,9 +9,10 @@
 
 import { lstatSync } from "node:fs";
 import path from "node:path";
-import { DirectoryNames } from "./directory-names.ts";
+import { DirectoryNames, noNames } from "./directory-names.ts";
 import { WalkQuickStats } from "./quick-stats.ts";
 import type { BackupSource, QuickStats, SourceEvent } from "./source.ts";
+import type { WalkFilter } from "./walk-filter.ts";
 import { enterEvent, WalkPath } from "./walk-path.ts";
 
 /** Events between two pauses for other work. */
@@ -22,17 +23,17 @@ const empty = Buffer.alloc(0);
 type WalkEvent = SourceEvent | QuickStats;
 
 /** One folder as a source. */
-export function folderSource(root: string | Uint8Array): BackupSource {
+export function folderSource(root: string | Uint8Array, filter: WalkFilter | null = null): BackupSource {
   const resolved = typeof root === "string" ? Buffer.from(path.resolve(root)) : Buffer.from(root);
-  return sourceOf((isQuick) => walkRoot(resolved, isQuick));
+  return sourceOf((isQuick) => walkRoot(resolved, isQuick, filter));
 }
 
 /** Several paths as one source. A single path to a directory is the same as `folderSource`. */
-export function pathsSource(paths: readonly string[]): BackupSource {
+export function pathsSource(paths: readonly string[], filter: WalkFilter | null = null): BackupSource {
   const [only] = paths;
-  if (paths.length === 1 && only !== undefined && lstatSync(only).isDirectory()) return folderSource(only);
+  if (paths.length === 1 && only !== undefined && lstatSync(only).isDirectory()) return folderSource(only, filter);
   const resolved = paths.map((each) => path.resolve(each));
-  return sourceOf((isQuick) => walkPaths(resolved, isQuick));
+  return sourceOf((isQuick) => walkPaths(resolved, isQuick, filter));
 }
 
 function sourceOf(walk: (isQuick: boolean) => Generator<WalkEvent>): BackupSource {
@@ -48,10 +49,10 @@ function sourceOf(walk: (isQuick: boolean) => Generator<WalkEvent>): BackupSourc
   };
 }
 
-function walkRoot(root: Buffer, isQuick: boolean): Generator<WalkEvent> {
+function walkRoot(root: Buffer, isQuick: boolean, filter: WalkFilter | null): Generator<WalkEvent> {
   const stat = lstatSync(root, { bigint: true });
   if (!stat.isDirectory()) throw new Error("not a directory");
-  return walkDirectory(new WalkPath(root), isQuick, enterEvent(empty, empty, stat));
+  return walkDirectory(new WalkPath(root, filter), isQuick, enterEvent(empty, empty, stat));
 }
 
 /** The given paths as a tree: `isWhole` marks the end of one of them. */
@@ -60,7 +61,7 @@ interface Branch {
   isWhole: boolean;
 }
 
-function* walkPaths(paths: readonly string[], isQuick: boolean): Generator<WalkEvent> {
+function* walkPaths(paths: readonly string[], isQuick: boolean, filter: WalkFilter | null): Generator<WalkEvent> {
   const root: Branch = { below: new Map(), isWhole: false };
   for (const each of paths) {
     let branch = root;
@@ -72,7 +73,7 @@ function* walkPaths(paths: readonly string[], isQuick: boolean): Generator<WalkE
     branch.isWhole = true;
   }
   yield enterEvent(empty, empty, lstatSync("/", { bigint: true }));
-  yield* walkBranch(root, new WalkPath(empty), isQuick);
+  yield* walkBranch(root, new WalkPath(empty, filter), isQuick);
   yield { type: "leave" };
 }
 
@@ -85,6 +86,7 @@ function* walkBranch(branch: Branch, at: WalkPath, isQuick: boolean): Generator<
     at.set(directoryLength, name.toString("latin1"));
     const event = at.stat();
     if (event.type === "enter" && next.isWhole) {
+      at.beginTree();
       yield* walkDirectory(at, isQuick, event);
       continue;
     }
@@ -131,5 +133,5 @@ function* open(at: WalkPath, enter: SourceEvent): Generator<WalkEvent, Level> {
   const names = at.readNames();
   if (names instanceof DirectoryNames) return { names, pathLength };
   yield names;
-  return { names: new DirectoryNames([].values(), true), pathLength };
+  return { names: noNames(), pathLength };
 }

@@ -6,9 +6,11 @@
 import type { BigIntStats } from "node:fs";
 import { lstatSync, readlinkSync } from "node:fs";
 import type { EntryStat } from "../format/tree-entry.ts";
-import { type DirectoryNames, readNames } from "./directory-names.ts";
+import { type DirectoryNames, noNames, readNames } from "./directory-names.ts";
 import type { SourceEvent } from "./source.ts";
 import { fileStatOf, identityOf, linkGroupOf } from "./source.ts";
+import type { WalkFilter } from "./walk-filter.ts";
+import { cacheTagName, isCacheDirectory } from "./walk-filter.ts";
 
 const slash = 0x2f;
 
@@ -18,8 +20,12 @@ export class WalkPath {
   nameStart = 0;
   /** Bytes of the source's own path. Paths in a snapshot are relative to it. */
   readonly #rootLength: number;
+  readonly #filter: WalkFilter | null;
+  /** Where the walk began, with `oneFileSystem`. */
+  #device: number | null = null;
 
-  constructor(root: Buffer) {
+  constructor(root: Buffer, filter: WalkFilter | null) {
+    this.#filter = filter;
     // Only the path "/" ends with a slash. `set` writes the slash between a directory and a name.
     const path = root.at(-1) === slash ? root.subarray(0, -1) : root;
     this.#rootLength = path.length;
@@ -37,6 +43,11 @@ export class WalkPath {
     this.bytes.write(name, this.nameStart, "latin1");
   }
 
+  /** The next directory is one that the caller named: it may be of another file system than the one before. */
+  beginTree(): void {
+    this.#device = null;
+  }
+
   /** What is at the path, with exact times. */
   stat(): SourceEvent {
     const full = Buffer.from(this.bytes.subarray(0, this.length));
@@ -52,11 +63,28 @@ export class WalkPath {
     // An empty path is the root of the file system.
     const full = this.length === 0 ? Buffer.from("/") : this.bytes.subarray(0, this.length);
     try {
-      return readNames(full);
+      return this.#filter === null ? readNames(full, null) : this.#readKept(full, this.#filter);
     } catch (error) {
       const path = Buffer.from(this.bytes.subarray(this.#rootLength + 1, this.length));
       return { type: "warning", path, code: codeOf(error) };
     }
+  }
+
+  /** A directory of another file system, and one with a cache tag, are taken without their content. */
+  #readKept(full: Buffer, { keeps, excludesCaches, oneFileSystem }: WalkFilter): DirectoryNames {
+    if (oneFileSystem === true) {
+      const { dev } = lstatSync(full);
+      this.#device ??= dev;
+      if (dev !== this.#device) return noNames();
+    }
+    const isCache = excludesCaches === true && isCacheDirectory(full);
+    if (keeps === undefined && !isCache) return readNames(full, null);
+    const folder = Buffer.from(this.bytes.subarray(this.#rootLength + 1, this.length)).toString("utf8");
+    const prefix = folder === "" ? "" : `${folder}/`;
+    return readNames(full, (name, isDirectory) => {
+      if (isCache && name !== cacheTagName) return false;
+      return keeps === undefined || keeps(`${prefix}${Buffer.from(name, "latin1").toString("utf8")}`, isDirectory);
+    });
   }
 
   #reserve(length: number): void {

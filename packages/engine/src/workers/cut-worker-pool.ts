@@ -193,10 +193,10 @@ class LazyWorker implements CutWorkerChannel {
 
 /** The imports run with the first job. They also put the thread's files into Node's compile cache before it starts. */
 async function startThread(events: WorkerEvents): Promise<RunningWorker> {
-  const { cutWorkerThread } = await import("./cut-worker-thread.ts");
+  const { cutWorkerRole, cutWorkerThread } = await import("./cut-worker-thread.ts");
   const { Worker } = await import("node:worker_threads");
   const thread = new Worker(cutWorkerThread, {
-    workerData: cutWorkerThread.href,
+    workerData: cutWorkerRole,
     resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
   });
   thread.on("message", (message: FromWorker) => events.onMessage(message));

@@ -7,10 +7,13 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { ToWorker } from "./cut-messages.ts";
 import { CutWorker } from "./cut-worker.ts";
 
-/** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
+/** The entry file of the thread. */
 export const cutWorkerThread = new URL(import.meta.url);
 
-if (parentPort !== null && workerData === cutWorkerThread.href) {
+/** By this `workerData` the thread knows what it is: in a bundle one file holds all threads. */
+export const cutWorkerRole = "emanet cut worker";
+
+if (parentPort !== null && workerData === cutWorkerRole) {
   const port = parentPort;
   const worker = new CutWorker((message, transfer) => port.postMessage(message, transfer));
   port.on("message", (message: ToWorker) => worker.handle(message));

@@ -11,7 +11,7 @@ import type { InflatePartsJob, InflatePartsResult } from "./inflate-parts.ts";
 import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import type { WorkerJob, WorkerResult } from "./restore-worker-thread.ts";
-import { restoreWorkerThread, runJob } from "./restore-worker-thread.ts";
+import { restoreWorkerRole, restoreWorkerThread, runJob } from "./restore-worker-thread.ts";
 import type { SealBlocksJob, SealBlocksResult } from "./seal-blocks.ts";
 
 /** Jobs per worker: one being written and two waiting, so that a worker does not wait for the planning thread. */
@@ -94,7 +94,7 @@ export class RestoreWorkerPool {
 
   #start(): Thread {
     const worker = new Worker(restoreWorkerThread, {
-      workerData: restoreWorkerThread.href,
+      workerData: restoreWorkerRole,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
     const thread: Thread = { worker, waiting: new Map() };

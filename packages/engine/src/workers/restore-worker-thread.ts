@@ -17,8 +17,11 @@ export type WorkerJob =
   | (InflatePartsJob & { readonly kind: "inflate" });
 export type WorkerResult = RestoreJobResult | OpenFramesResult | SealBlocksResult | InflatePartsResult;
 
-/** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
+/** The entry file of the thread. */
 export const restoreWorkerThread = new URL(import.meta.url);
+
+/** By this `workerData` the thread knows what it is: in a bundle one file holds all threads. */
+export const restoreWorkerRole = "emanet restore worker";
 
 export function runJob(job: WorkerJob): WorkerResult {
   if (job.kind === "seal") return sealBlocks(job);
@@ -34,7 +37,7 @@ function transferableMemory(result: WorkerResult): ArrayBuffer[] {
   return result.sealed.buffer instanceof ArrayBuffer ? [result.sealed.buffer] : [];
 }
 
-if (parentPort !== null && workerData === restoreWorkerThread.href) {
+if (parentPort !== null && workerData === restoreWorkerRole) {
   const port = parentPort;
   port.on("message", (job: WorkerJob) => {
     const result = runJob(job);

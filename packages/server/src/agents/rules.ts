@@ -17,8 +17,8 @@ export const agentId = closed({ id: uuid("Id of the agent.") });
 /** More than an office has machines; each has its line in the list. */
 export const maxAgents = 500;
 
-/** Each takes a signature and an open vault when the agent is made. An office that needs more has several agents. */
-export const maxAgentVaults = 100;
+/** An office has a vault per taxpayer, some hundreds. Each takes a signature and an open vault when it is added. */
+export const maxAgentVaults = 1000;
 
 /** An agent says that it lives at least every ten minutes while it uploads. */
 export const onlineMs = 15 * 60 * 1000;
@@ -34,10 +34,13 @@ export function requireManager(principal: AccountPrincipal, now: Date): Extract<
   return principal;
 }
 
-/** The writer of a program that registers itself; null for people. Only agents do, other programs are registered by people. */
+/**
+ * The writer of a program that registers itself; null for people. A device grant and a client that acts for nobody do. A program that
+ * acts for a member by another grant does not: its right ends with the member's.
+ */
 export function ownWriter(principal: AccountPrincipal): Writer | null {
   if (principal.kind === "member") return null;
-  if (!isAgent(principal)) throw new Problem("insufficient_scope");
+  if (!isAgent(principal) && principal.memberId !== null) throw new Problem("insufficient_scope");
   return writerOf(principal);
 }
 

@@ -5,11 +5,14 @@ import type { Ctx } from "../kernel/http/endpoint.ts";
 import { invalidField } from "../kernel/http/validate.ts";
 import { rowAccessOf } from "../kernel/principal.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
-import { findDefaultVault, findVault, isVaultAllowed } from "../vaults/index.ts";
-import type { AccountPrincipal } from "./rules.ts";
+import { allowedVaults, findDefaultVault, findVault, isVaultAllowed } from "../vaults/index.ts";
+import { type AccountPrincipal, maxAgentVaults } from "./rules.ts";
 import type { VaultRegistration } from "./store.ts";
 
-/** The vaults that a request names, or the default one. Throws `validation_failed` for one that the caller may not use. */
+/**
+ * The vaults that a request names. Without names: those that the caller is held to, or the default one. Throws `validation_failed` for one
+ * that the caller may not use.
+ */
 export async function wantedVaults(
   ctx: Pick<Ctx, "read">,
   principal: AccountPrincipal,
@@ -18,6 +21,8 @@ export async function wantedVaults(
 ): Promise<readonly string[]> {
   const { accountId } = principal;
   return ctx.read(rowAccessOf(principal), async (tx) => {
+    const held = allowedVaults(principal);
+    if (named === undefined && held !== null) return held.slice(0, maxAgentVaults);
     if (named === undefined) {
       const vault = await findDefaultVault(tx, accountId);
       if (vault === undefined) throw new Error("an account without its default vault");

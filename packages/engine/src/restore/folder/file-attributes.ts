@@ -16,8 +16,8 @@ import type { EntryStat, FileEntry } from "../../format/tree-entry.ts";
 import type { FinalAttributes } from "../../workers/restore-job.ts";
 import { nodeTime, restoredMtime } from "../../workers/restore-job.ts";
 import { setFinalAttributes } from "../../workers/restore-worker.ts";
+import type { RestoreFolder } from "./restore-folder.ts";
 import { errorMessage } from "./restore-outcome.ts";
-import type { TargetFolder } from "./target-folder.ts";
 
 /** The bits setuid and setgid: the program runs with the rights of the file's owner or group. */
 const setIdBits = 0o6000;
@@ -53,13 +53,16 @@ export function deferredEntry(path: Buffer, entry: EntryStat, linkTarget?: Uint8
 
 /** Makes a link, or sets owner, mode and time of a directory. */
 export function completeDeferredEntry(
-  folder: TargetFolder,
+  folder: RestoreFolder,
   { path, stat, linkTarget }: DeferredEntry,
   owners: boolean,
 ): void {
   const mtime = nodeTime(restoredMtime(stat));
   if (linkTarget !== null) {
-    if (!folder.keepOrRemoveLink(path, linkTarget)) symlinkSync(asBuffer(linkTarget), path);
+    const isThere = folder.keepOrRemoveLink(path, linkTarget);
+    if (!isThere) symlinkSync(asBuffer(linkTarget), path);
+    // What was there before this restore stays as it is.
+    else if (!folder.isNew) return;
     lutimesSync(path, mtime, mtime);
   }
   if (owners) lchownSync(path, stat.uid, stat.gid);

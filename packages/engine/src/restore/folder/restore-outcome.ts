@@ -14,9 +14,13 @@ export interface RestoreResult {
   /** Files that are complete in the target, and their bytes. */
   readonly files: number;
   readonly bytes: number;
-  /** Of these, the files that an interrupted attempt of this restore had completed. */
+  /** Of these, the files that were there: an interrupted attempt had completed them, or they were not to be replaced. */
   readonly skippedFiles: number;
   readonly skippedBytes: number;
+  /** Bytes of replaced files that were not fetched, because the old files had them. */
+  readonly reusedBytes: number;
+  /** Entries that were deleted, because the snapshot does not have them. */
+  readonly deleted: number;
   readonly failures: readonly RestoreFailure[];
   /** Frames that are damaged. The caller marks them in the catalog. */
   readonly damagedFrames: readonly FrameVersion[];
@@ -33,6 +37,8 @@ export class RestoreOutcome {
   #bytes = 0;
   #skippedFiles = 0;
   #skippedBytes = 0;
+  reusedBytes = 0;
+  deleted = 0;
 
   constructor(onProgress: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined) {
     this.#onProgress = onProgress;
@@ -84,6 +90,8 @@ export class RestoreOutcome {
       bytes: this.#bytes,
       skippedFiles: this.#skippedFiles,
       skippedBytes: this.#skippedBytes,
+      reusedBytes: this.reusedBytes,
+      deleted: this.deleted,
       failures: this.#failures,
       damagedFrames: [...this.#damaged.values()],
     };

@@ -20,6 +20,7 @@
  * reached ends the restore with an error. The same call then resumes it.
  */
 
+import { lstatSync, readdirSync } from "node:fs";
 import type { SnapshotRow } from "../../catalog/catalog.ts";
 import { asBuffer, FormatError } from "../../format/bytes.ts";
 import type { FileEntry, SegmentReference, TreeEntry } from "../../format/tree-entry.ts";
@@ -28,10 +29,13 @@ import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import { DamageError, FrameReader } from "../frame-reader.ts";
 import type { ReadPort } from "../read-port.ts";
 import { rootEntry } from "../root-entry.ts";
+import type { OverwriteMode } from "./existing-folder.ts";
+import { draftPrefix, ExistingFolder } from "./existing-folder.ts";
 import type { DeferredEntry } from "./file-attributes.ts";
 import { completeDeferredEntry, deferredEntry, restoredMode } from "./file-attributes.ts";
 import type { HardLink } from "./hard-links.ts";
 import { HardLinks, makeHardLink } from "./hard-links.ts";
+import type { FileStep, RestoreFolder } from "./restore-folder.ts";
 import type { RestoreResult } from "./restore-outcome.ts";
 import { errorMessage, RestoreOutcome } from "./restore-outcome.ts";
 import { TargetFolder } from "./target-folder.ts";
@@ -41,7 +45,7 @@ export type { RestoreFailure, RestoreResult } from "./restore-outcome.ts";
 
 export interface RestoreOptions {
   readonly port: ReadPort;
-  readonly snapshot: SnapshotRow;
+  readonly snapshot: Pick<SnapshotRow, "id" | "size" | "rootOrdinal" | "rootId">;
   /** A missing or empty folder, or the folder of an interrupted attempt of this restore, which is then resumed. */
   readonly target: string;
   /** Paths inside the snapshot, separated by `/`; the whole snapshot when left out. */
@@ -51,8 +55,21 @@ export interface RestoreOptions {
   readonly hashAll?: boolean | undefined;
   /** Restore the owners of files. Needs privileges; off by default. */
   readonly owners?: boolean | undefined;
+  /** For a folder that has files already: which of them are replaced. Otherwise the folder must be new (`target`). */
+  readonly overwrite?: OverwriteMode | undefined;
+  /** Delete what is in restored directories and not in the snapshot. Only with `overwrite`. */
+  readonly deletesOthers?: boolean | undefined;
+  /** Change nothing; `onEntry` tells what would be done. Only with `overwrite`. */
+  readonly isTrial?: boolean | undefined;
+  /** Whether an entry is restored. What is left out is not deleted either. Nothing below a directory that is left out is asked for. */
+  readonly keeps?: ((path: string, isDirectory: boolean) => boolean) | undefined;
+  /** Told for every file and link, and for every entry that is deleted. */
+  readonly onEntry?: ((path: Uint8Array, action: RestoreAction, entry: TreeEntry | null) => void) | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
 }
+
+/** What a restore does with an entry. */
+export type RestoreAction = "restore" | "keep" | "delete";
 
 const slash = Buffer.from("/");
 
@@ -64,7 +81,7 @@ class Restore {
   readonly #options: RestoreOptions;
   readonly #owners: boolean;
   readonly #reader: FrameReader;
-  readonly #folder: TargetFolder;
+  readonly #folder: RestoreFolder;
   readonly #outcome: RestoreOutcome;
   readonly #windows: WindowRestorer;
   /** Links and directories, in the order of the walk. */
@@ -76,13 +93,16 @@ class Restore {
     this.#options = options;
     this.#owners = options.owners ?? false;
     this.#reader = new FrameReader(options.port);
-    this.#folder = new TargetFolder(options.target, {
-      vaultId: options.port.keys.vaultId,
-      snapshot: options.snapshot.id,
-      paths: options.paths,
-      owners: this.#owners,
-      hashAll,
-    });
+    this.#folder =
+      options.overwrite === undefined
+        ? new TargetFolder(options.target, {
+            vaultId: options.port.keys.vaultId,
+            snapshot: options.snapshot.id,
+            paths: options.paths,
+            owners: this.#owners,
+            hashAll,
+          })
+        : new ExistingFolder(options.target, options.overwrite, options.isTrial ?? false);
     this.#outcome = new RestoreOutcome(options.onProgress);
     this.#windows = new WindowRestorer({
       ...options,
@@ -102,6 +122,7 @@ class Restore {
     else for (const path of paths) await this.#restorePath(root, path, target);
     await this.#windows.finish();
     await this.#makeHardLinks();
+    if (this.#options.isTrial === true) return this.#outcome.result();
     const [top, ...deferred] = this.#deferred;
     for (const each of deferred.reverse()) this.#completeDeferred(each);
     // Removing the state file changes the time of the folder. So the folder gets its time after that.
@@ -125,61 +146,106 @@ class Restore {
       entry = found;
       place = Buffer.concat([place, slash, name]);
       if (!isFileName(name)) return this.#outcome.addFailure(path, "damage", "an entry with an impossible name", null);
-      if (entry.type === "directory" && depth < names.length - 1 && !this.#makeDirectory(place)) return;
+      if (entry.type === "directory" && depth < names.length - 1 && this.#makeDirectory(place) === null) return;
     }
     if (entry.type !== "link") this.#options.pool.startThreadsFor(entry.size);
     await this.#restoreEntry(entry, place);
   }
 
   async #restoreDirectory(entry: TreeEntry & { type: "directory" }, path: Buffer): Promise<void> {
-    if (!this.#makeDirectory(path)) return;
-    this.#deferred.push(deferredEntry(path, entry));
+    const made = this.#makeDirectory(path);
+    if (made === null) return;
+    if (made) this.#deferred.push(deferredEntry(path, entry));
+    const names = this.#options.deletesOthers === true ? new Set<string>() : null;
     try {
       for await (const child of entriesOf(this.#reader, entry.root)) {
+        names?.add(asBuffer(child.name).toString("latin1"));
         if (!isFileName(child.name)) this.#outcome.addFailure(path, "damage", "an entry with an impossible name", null);
         else await this.#restoreEntry(child, Buffer.concat([path, slash, child.name]));
       }
+      // Only where the whole directory was read: what could not be read is not deleted.
+      if (names !== null) this.#deleteOthers(path, names);
     } catch (error) {
       this.#addDamage(path, error);
     }
   }
 
-  /** Makes a directory. False if the file system refuses it: then it is reported, and the restore goes on. */
-  #makeDirectory(path: Buffer): boolean {
+  /**
+   * Makes a directory. Returns whether it gets the mode and time of the snapshot's; null if the file system refuses it: then it
+   * is reported, and the restore goes on.
+   */
+  #makeDirectory(path: Buffer): boolean | null {
     try {
-      this.#folder.makeDirectory(path);
-      return true;
+      return this.#folder.makeDirectory(path);
     } catch (error) {
       this.#outcome.addFailure(path, "file", errorMessage(error), null);
-      return false;
+      return null;
     }
   }
 
+  #deleteOthers(path: Buffer, names: ReadonlySet<string>): void {
+    const found = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(path) : [];
+    for (const { name, isDirectory } of found) {
+      if (names.has(name.toString("latin1"))) continue;
+      const other = Buffer.concat([path, slash, name]);
+      // A draft of this restore is still being written.
+      if (name.toString("latin1").startsWith(draftPrefix) || !this.#isKept(other, isDirectory)) continue;
+      try {
+        this.#folder.remove(other);
+        this.#outcome.deleted++;
+        this.#options.onEntry?.(other, "delete", null);
+      } catch (error) {
+        this.#outcome.addFailure(other, "file", errorMessage(error), null);
+      }
+    }
+  }
+
+  /** Whether the caller wants what is at this path of the target. */
+  #isKept(path: Buffer, isDirectory: boolean): boolean {
+    const { keeps, target } = this.#options;
+    return keeps === undefined || keeps(path.subarray(Buffer.byteLength(target) + 1).toString("utf8"), isDirectory);
+  }
+
   async #restoreEntry(entry: TreeEntry, path: Buffer): Promise<void> {
+    if (!this.#isKept(path, entry.type === "directory")) return;
     if (entry.type === "directory") return this.#restoreDirectory(entry, path);
     if (entry.type === "link") {
+      this.#options.onEntry?.(path, "restore", entry);
       this.#deferred.push(deferredEntry(path, entry, entry.target));
       return;
     }
-    if (this.#hardLinks.addIfLaterName(entry, path) || this.#skipFile(entry, path)) return;
+    // In a folder with files, a name that stays is not the first name of others.
+    if (this.#folder.isNew && this.#hardLinks.addIfLaterName(entry, path)) return;
+    const step = this.#prepareFile(entry, path);
+    if (step === null) return;
+    if (this.#options.isTrial === true) return this.#outcome.addFile(entry.size);
+    if (!this.#folder.isNew && step === "write" && this.#hardLinks.addIfLaterName(entry, path)) return;
+    await this.#addToWindow(entry, path, step);
+  }
+
+  async #addToWindow(entry: FileEntry, path: Buffer, step: FileStep): Promise<void> {
     const segments: SegmentReference[] = [];
     try {
       for await (const segment of segmentsOf(this.#reader, entry.content)) segments.push(segment);
     } catch (error) {
       return this.#addDamage(path, error);
     }
-    await this.#windows.add({ path, entry, segments });
+    const place = typeof step === "string" ? { path } : { path: step.draft, replaces: step.replaces };
+    await this.#windows.add({ ...place, entry, segments });
   }
 
-  /** True if an interrupted attempt has completed the file, or if something at its path cannot be removed. */
-  #skipFile(entry: FileEntry, path: Buffer): boolean {
+  /** What is to be done for a file; null if it is there, or if something at its path cannot be removed. */
+  #prepareFile(entry: FileEntry, path: Buffer): FileStep | null {
     try {
-      if (!this.#folder.keepOrRemoveFile(path, entry, restoredMode(entry, this.#owners))) return false;
+      const step = this.#folder.prepareFile(path, entry, restoredMode(entry, this.#owners));
+      const isThere = step === "complete" || step === "keep";
+      this.#options.onEntry?.(path, isThere ? "keep" : "restore", entry);
+      if (!isThere) return step;
       this.#outcome.addSkipped(entry.size);
     } catch (error) {
       this.#outcome.addFailure(path, "file", errorMessage(error), null);
     }
-    return true;
+    return null;
   }
 
   /** Links names of a file to its first name. If that one failed, the next name is restored and is then the first. */
@@ -235,6 +301,11 @@ function isFileName(name: Uint8Array): boolean {
     !text.equals(Buffer.from(".")) &&
     !text.equals(Buffer.from(".."))
   );
+}
+
+function namesIn(path: Buffer): readonly { readonly name: Buffer; readonly isDirectory: boolean }[] {
+  const entries = readdirSync(path, { encoding: "buffer", withFileTypes: true });
+  return entries.map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }));
 }
 
 function splitPath(path: Uint8Array): Buffer[] {

@@ -15,6 +15,8 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, 
 import { asBuffer, hex, sameBytes } from "../../format/bytes.ts";
 import { sha256 } from "../../format/hash.ts";
 import type { FileEntry } from "../../format/tree-entry.ts";
+import type { FileStep, RestoreFolder } from "./restore-folder.ts";
+import { differenceNs } from "./restore-folder.ts";
 
 /** What identifies a restore. A folder is resumed only by a restore of which all of this is the same. */
 export interface RestoreIdentity {
@@ -28,11 +30,10 @@ export interface RestoreIdentity {
 /** In nanoseconds. Node sets times as doubles, which are exact to a quarter of a microsecond in this century. */
 const timeTolerance = 1000n;
 
-const nanosPerSecond = 1_000_000_000n;
-
 const bootIdFile = "/proc/sys/kernel/random/boot_id";
 
-export class TargetFolder {
+export class TargetFolder implements RestoreFolder {
+  readonly isNew = true;
   readonly #stateFile: string;
   /** An interrupted attempt of this restore may have left files. */
   readonly resumed: boolean;
@@ -61,22 +62,22 @@ export class TargetFolder {
       writeFileSync(this.#stateFile, `emanet restore 1\n${digest}\n${boot}\n`, { mode: 0o600 });
   }
 
-  /** Returns true if the file is complete. Otherwise whatever is at its path is removed. */
-  keepOrRemoveFile(path: Uint8Array, entry: FileEntry, mode: number): boolean {
-    if (!this.resumed) return false;
+  /** A file that looks complete is complete. Anything else at its path is removed. */
+  prepareFile(path: Uint8Array, entry: FileEntry, mode: number): FileStep {
+    if (!this.resumed) return "write";
     const stat = lstatSync(asBuffer(path), { bigint: true, throwIfNoEntry: false });
-    if (stat === undefined) return false;
-    const time = BigInt(entry.mtimeSeconds) * nanosPerSecond + BigInt(entry.mtimeNanos);
-    const difference = stat.mtimeNs > time ? stat.mtimeNs - time : time - stat.mtimeNs;
+    if (stat === undefined) return "write";
+    const difference = differenceNs(stat.mtimeNs, entry);
     const isComplete =
       stat.isFile() &&
       stat.size === BigInt(entry.size) &&
       difference <= timeTolerance &&
+      difference >= -timeTolerance &&
       (Number(stat.mode) & 0o7777) === mode &&
       (!this.#owners || (stat.uid === BigInt(entry.uid) && stat.gid === BigInt(entry.gid)));
-    if (this.#sameBoot && isComplete) return true;
+    if (this.#sameBoot && isComplete) return "complete";
     rmSync(asBuffer(path));
-    return false;
+    return "write";
   }
 
   /** Returns true if the link exists. Otherwise whatever is at its path is removed. */
@@ -89,11 +90,16 @@ export class TargetFolder {
   }
 
   /** Makes a directory. An existing one must be a directory and not a link: nothing is written through a link. */
-  makeDirectory(path: Buffer): void {
+  makeDirectory(path: Buffer): boolean {
     const stat = this.resumed ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
     if (stat !== undefined && !stat.isDirectory())
       throw new Error("there is something else than a directory at its path");
     mkdirSync(path, { recursive: true, mode: 0o700 });
+    return true;
+  }
+
+  remove(): void {
+    // Everything in it is of this restore.
   }
 
   /** Ends the restore: removes the state file. */

@@ -3,13 +3,16 @@
  * before it is still being written, and its frames are fetched and given to the workers.
  */
 
+import { renameSync } from "node:fs";
 import { asBuffer } from "../../format/bytes.ts";
 import type { ReadPort } from "../read-port.ts";
-import type { PlannedFile, WindowPlan } from "../window.ts";
+import type { WindowPlan } from "../window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "../window.ts";
 import { makeFileWithoutBlocks, removePartialFile, restoredAttributes, restoreOwner } from "./file-attributes.ts";
 import type { FileFailure, FrameFetcherOptions, WrittenWindow } from "./frame-fetcher.ts";
 import { FrameFetcher } from "./frame-fetcher.ts";
+import type { ReplacingFile } from "./old-blocks.ts";
+import { takeOldBlocks } from "./old-blocks.ts";
 import type { RestoreOutcome } from "./restore-outcome.ts";
 import { errorMessage } from "./restore-outcome.ts";
 
@@ -26,7 +29,7 @@ export interface WindowRestorerOptions extends Omit<FrameFetcherOptions, "attrib
 export class WindowRestorer {
   readonly #options: WindowRestorerOptions;
   readonly #fetcher: FrameFetcher;
-  #window: PlannedFile[] = [];
+  #window: ReplacingFile[] = [];
   #windowBlocks = 0;
   #maxBlocks = firstWindowBlocks;
   /** The window whose frames are being given to workers while the next one is planned. */
@@ -45,7 +48,7 @@ export class WindowRestorer {
     });
   }
 
-  async add(file: PlannedFile): Promise<void> {
+  async add(file: ReplacingFile): Promise<void> {
     this.#window.push(file);
     this.#windowBlocks += Math.ceil(file.entry.size / estimatedBlockBytes);
     if (this.#window.length >= maxWindowFiles || this.#windowBlocks >= this.#maxBlocks) await this.#startWindow();
@@ -75,15 +78,17 @@ export class WindowRestorer {
     this.#writing.catch(() => undefined);
   }
 
-  async #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
+  async #plan(files: readonly ReplacingFile[]): Promise<WindowPlan> {
     const { port, outcome } = this.#options;
-    const plan = await planWindow(port, port.keys.blockIdKey, files);
+    const { blockIdKey } = port.keys;
+    const { plan, bytes } = takeOldBlocks(await planWindow(port, blockIdKey, files), files, blockIdKey);
+    outcome.reusedBytes += bytes;
     for (const { row } of plan.frames) if (row.damaged) outcome.addMarkedFrame(row);
     return plan;
   }
 
   async #completeWindow(
-    files: readonly PlannedFile[],
+    files: readonly ReplacingFile[],
     plan: WindowPlan,
     written: Promise<WrittenWindow>,
   ): Promise<void> {
@@ -112,26 +117,28 @@ export class WindowRestorer {
     if (verified.length > 0) await this.#options.port.reportVerified(verified.map(({ ordinal }) => ordinal));
   }
 
-  async #restoreAgain(files: readonly PlannedFile[]): Promise<WrittenWindow> {
+  async #restoreAgain(files: readonly ReplacingFile[]): Promise<WrittenWindow> {
     const { written } = await this.#fetcher.start(await this.#plan(files), files);
     return written;
   }
 
   /** Counts a file, or removes it if it failed. A worker has written it and set mode and time, unless it has no stored block. */
-  #completeFile(file: PlannedFile, withoutBlocks: boolean, failure: FileFailure | null): void {
+  #completeFile(file: ReplacingFile, withoutBlocks: boolean, failure: FileFailure | null): void {
     const { outcome, owners } = this.#options;
     const { entry } = file;
     const path = asBuffer(file.path);
+    const shown = file.replaces ?? path;
     if (failure !== null) {
-      outcome.addFailure(path, failure.kind, `${failure.reason}${removePartialFile(path)}`, failure.pack);
+      outcome.addFailure(shown, failure.kind, `${failure.reason}${removePartialFile(path)}`, failure.pack);
       return;
     }
     try {
       if (withoutBlocks) makeFileWithoutBlocks(path, { ...restoredAttributes(entry, owners), size: entry.size });
       if (owners) restoreOwner(path, entry);
+      if (file.replaces !== undefined) renameSync(path, file.replaces);
       outcome.addFile(entry.size);
     } catch (error) {
-      outcome.addFailure(path, "file", errorMessage(error), null);
+      outcome.addFailure(shown, "file", errorMessage(error), null);
     }
   }
 }

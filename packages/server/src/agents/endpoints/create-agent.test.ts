@@ -112,7 +112,7 @@ test("a person registers the key of an OAuth client: a manager or owner with a f
   assert.equal(await by({ role: "operator" }), "403 insufficient_role");
   assert.equal(await by({ role: "viewer" }), "403 insufficient_role");
   assert.equal(await by({ factorAgeMs: 3_600_000 }), "403 step_up_required");
-  assert.equal(await by({ as: "client" }), "403 insufficient_scope");
+  assert.equal(await by({ as: "client" }), "422 validation_failed", "a client registers itself only");
   assert.equal(await by({ as: "grant" }), "403 insufficient_scope");
   assert.equal(await by({ role: "manager" }), "201");
   const { client_id: _unnamed, ...without } = json;
@@ -132,4 +132,36 @@ test("422: a client of another account, and one that is held to other vaults", a
       assert.equal(codeOf(answer), "422 validation_failed");
     }
   }
+});
+
+test("an OAuth client registers its own first key; another key is refused; it adds vaults that it may use", async () => {
+  const client = await tokenFor(service, { as: "client", accountId, scopes: ["snapshots:write"] });
+  const ask = async (seed: number, more: object = {}) => {
+    const proof = proofOf(accountId, { kind: "client", id: client.clientId ?? "" }, keyOf(seed));
+    return service.send("POST", "/v1/agents", { json: { name: "Sunucu", ...proof, ...more }, headers: client.auth });
+  };
+  const first = await ask(10);
+  assert.equal(first.status, 201, first.body.toString());
+  assert.deepEqual(objectIn<{ vaults: string[] }>(first, "agent").vaults, [defaultVault?.id]);
+  assert.equal(codeOf(await ask(11)), "409 state_conflict");
+  const vault = await service.send("POST", "/v1/vaults", { json: { name: "Ek" }, headers: owner.auth });
+  const added = await ask(10, { vaults: [vault.json?.id] });
+  assert.equal(added.status, 201, added.body.toString());
+  assert.deepEqual(
+    listIn<{ vault_id: string }>(added, "keys").map(({ vault_id }) => vault_id),
+    [defaultVault?.id, vault.json?.id],
+  );
+});
+
+test("a client that is held to vaults registers with these and with no other", async () => {
+  const vault = await service.send("POST", "/v1/vaults", { json: { name: "Tek" }, headers: owner.auth });
+  const held = String(vault.json?.id);
+  const client = await tokenFor(service, { as: "client", accountId, scopes: ["snapshots:write"], vaultIds: [held] });
+  const proof = proofOf(accountId, { kind: "client", id: client.clientId ?? "" }, keyOf(12));
+  const ask = (more: object) =>
+    service.send("POST", "/v1/agents", { json: { name: "Sunucu", ...proof, ...more }, headers: client.auth });
+  assert.equal(codeOf(await ask({ vaults: [defaultVault?.id] })), "422 validation_failed");
+  const made = await ask({});
+  assert.deepEqual(objectIn<{ vaults: string[] }>(made, "agent").vaults, [held]);
+  assert.equal(codeOf(await ask({ vaults: [held, defaultVault?.id] })), "422 validation_failed");
 });

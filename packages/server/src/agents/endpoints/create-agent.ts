@@ -6,19 +6,32 @@ import { closed, type Static, Type, uuid } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
+import type { Tx } from "../../kernel/tx.ts";
 import type { Writer } from "../../vaults/index.ts";
 import { mailAboutAgent } from "../mail-about-agent.ts";
 import {
   type AccountPrincipal,
   isSignedByKey,
   maxAgents,
+  maxAgentVaults,
   ownWriter,
   requireManager,
   shared,
   writes,
 } from "../rules.ts";
 import { agentFields, agentSchema, agentShape, bytesText, keysSchema } from "../shapes.ts";
-import { agentOfWriter, countAgents, findAgent, insertAgent, registrationsOf } from "../store.ts";
+import {
+  type AgentRow,
+  agentOfWriter,
+  countAgents,
+  findAgent,
+  insertAgent,
+  insertVaults,
+  lockAgent,
+  registrationsOf,
+  removedVaults,
+  type VaultRegistration,
+} from "../store.ts";
 import { registerWith, wantedVaults, writerKeysOf } from "../vault-keys.ts";
 
 const newAgent = closed(
@@ -47,7 +60,7 @@ export const createAgent = endpoint(
     path: "/v1/agents",
     summary: "Register an agent",
     description:
-      "Registers the signing key of an agent with vaults, by default with the default vault. An agent that was allowed by its device code registers itself. For an OAuth client, a manager or owner with a fresh second factor registers the key with `client_id`. `signature` is Ed25519 over `emanet v2 agent`, a zero byte and the SHA-256 of: the account's id (16 bytes), the session's id of the token (`sid`) or the `client_id` (16 bytes), and the public key (32 bytes). The same request again gets the same answer. A key that was revoked is never accepted again.",
+      "Registers the signing key of an agent with vaults, by default with the default vault. An agent that was allowed by its device code registers itself, and so does an OAuth client that has no agent yet; without `vaults`, with those that it is held to. A manager or owner with a fresh second factor can register the key of a client with `client_id`. `signature` is Ed25519 over `emanet v2 agent`, a zero byte and the SHA-256 of: the account's id (16 bytes), the session's id of the token (`sid`) or the `client_id` (16 bytes), and the public key (32 bytes). The same request again gets the same answer; a client that registered itself adds vaults this way. A key that was revoked is never accepted again.",
     access: writes,
     body: newAgent,
     replies: {
@@ -69,7 +82,9 @@ export const createAgent = endpoint(
       const before = await agentOfWriter(tx, accountId, writer);
       if (before !== undefined) {
         if (!before.public_key.equals(publicKey)) throw new Problem("state_conflict");
-        return { agent: before, registrations: await registrationsOf(tx, before.id) };
+        return body.vaults !== undefined && mayAddVaults(before)
+          ? addVaults(tx, before, vaults)
+          : { agent: before, registrations: await registrationsOf(tx, before.id) };
       }
       if ((await countAgents(tx, accountId)) >= maxAgents) throw new Problem("state_conflict");
       const createdBy = principal.memberId;
@@ -86,6 +101,28 @@ export const createAgent = endpoint(
     return { status: 201, body: { agent: agentShape(made.agent, ctx.clock.now(), null), keys } };
   },
 );
+
+/** A client that registered its key itself may write to every vault that it is not held from. What a person decided stays. */
+function mayAddVaults({ writer_kind, created_by }: AgentRow): boolean {
+  return writer_kind === "client" && created_by === null;
+}
+
+async function addVaults(tx: Tx, { id, account_id: accountId }: AgentRow, wanted: readonly VaultRegistration[]) {
+  await lockAgent(tx, accountId, id);
+  const known = await registrationsOf(tx, id);
+  const gone = await removedVaults(tx, id);
+  const added = wanted.filter(({ vaultId }) => !known.some((each) => each.vaultId === vaultId));
+  const isRefused = added.some(({ vaultId }) => gone.includes(vaultId));
+  if (isRefused || known.length + added.length > maxAgentVaults) throw new Problem("state_conflict");
+  if (added.length > 0) {
+    await insertVaults(tx, accountId, id, added);
+    const targets = [{ type: "agent", id }, ...added.map(({ vaultId }) => ({ type: "vault", id: vaultId }))];
+    tx.audit({ action: "agent.changed", targets, metadata: { fields: "vaults" } });
+  }
+  const agent = await findAgent(tx, accountId, id);
+  if (agent === undefined) throw new Problem("not_found");
+  return { agent, registrations: [...known, ...added] };
+}
 
 /** Who will upload with the key: the agent that asks, or the client that a person names. */
 async function writerOfRequest(

@@ -1,0 +1,114 @@
+/** One backup: begins a snapshot at its destination, runs the engine, remembers how it ended. */
+
+import type { BackupResult, BackupSource } from "@emanet/engine/backup";
+import { CutWorkerPool, runBackup } from "@emanet/engine/backup";
+import { garbageCollector, stopHeapGrowth } from "@emanet/engine-cli";
+import type { AgentContext } from "../context.ts";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import type { ProgressBar } from "../output/progress-bar.ts";
+import { withLock } from "../state/locks.ts";
+import { lastResult, storeResult } from "../state/source-results.ts";
+import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
+import { scanTotal } from "./scan.ts";
+
+export interface BackupJob {
+  readonly destination: Destination;
+  readonly wishes: SnapshotWishes;
+  readonly source: BackupSource;
+  /** For people: what was named on the command line. */
+  readonly paths: readonly string[];
+  readonly threads: number;
+  /** Without the file cache: every file is read again. */
+  readonly readsAll: boolean;
+  readonly progress: ProgressBar;
+}
+
+export interface BackupOutcome extends BackupResult {
+  readonly id: string;
+  readonly healed: number;
+}
+
+/** Runs the backup. Another one of the same source must not run at the same time: both would use one file cache. */
+export async function backUp(context: AgentContext, job: BackupJob): Promise<BackupOutcome> {
+  const { destination, wishes } = job;
+  const locked = await withLock(destination.folder, `backup ${wishes.source}`, async () => {
+    try {
+      return await attempt(context, job, false);
+    } catch (error) {
+      const { OutdatedKeysError } = await import("@emanet/engine/remote");
+      if (!(error instanceof OutdatedKeysError)) throw error;
+      return await attempt(context, job, true);
+    }
+  });
+  if (locked !== null) return locked.value;
+  throw new CommandFailure(`another backup of ${wishes.source} is running`, { exitCode: exitCodes.busy });
+}
+
+async function attempt(context: AgentContext, job: BackupJob, again: boolean): Promise<BackupOutcome> {
+  const { destination, wishes, paths } = job;
+  const remember = (facts: Omit<Parameters<typeof storeResult>[1], "source" | "paths" | "at">) =>
+    storeResult(destination.folder, { source: wishes.source, paths, at: context.now(), ...facts });
+  const before = lastResult(destination.folder, wishes.source);
+  try {
+    const begun = await destination.begin(wishes, again);
+    const result = await runEngine(context, job, begun);
+    const { snapshot } = result;
+    const id = destination.shownId(snapshot.id);
+    const { files, size: bytes, warnings } = snapshot;
+    const word = warnings === 0 ? "completed" : "completed_with_warnings";
+    remember({ result: word, snapshotId: id, files, bytes, warnings, message: null });
+    return { ...result, id, healed: await destination.finish() };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const { files = 0, bytes = 0 } = before ?? {};
+    remember({ result: "failed", snapshotId: null, files, bytes, warnings: 0, message });
+    throw error;
+  }
+}
+
+async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnapshot): Promise<BackupResult> {
+  const { wishes, source, threads, progress, destination } = job;
+  const { cache } = begun;
+  const collectGarbage = garbageCollector();
+  const pool = new CutWorkerPool(threads, stopHeapGrowth);
+  const ended = new AbortController();
+  expectTotal(job, destination.folder, ended.signal);
+  try {
+    return await runBackup({
+      ...begun,
+      ctx: context,
+      pool,
+      source,
+      signal: context.signal,
+      details: {
+        label: wishes.label ?? undefined,
+        trigger: wishes.trigger,
+        taxpayer: wishes.taxpayerId ?? undefined,
+        externalReference: wishes.reference ?? undefined,
+      },
+      cache: job.readsAll ? undefined : cache,
+      onProgress: ({ files, bytes, storedBytes }) => {
+        collectGarbage(files);
+        progress.report({ files, bytes, newBytes: storedBytes });
+      },
+    });
+  } finally {
+    ended.abort();
+    cache.close();
+    await pool.close();
+  }
+}
+
+/** A bar needs to know how much there is: as much as last time, or what a walk finds meanwhile. */
+function expectTotal({ progress, source, wishes }: BackupJob, folder: string, signal: AbortSignal): void {
+  if (!progress.isShown) return;
+  const before = lastResult(folder, wishes.source);
+  if (before !== null && before.bytes > 0) progress.setTotal(before);
+  else
+    scanTotal(source, signal).then(
+      (total) => progress.setTotal(total),
+      () => {
+        // A walk that fails is reported by the backup itself.
+      },
+    );
+}

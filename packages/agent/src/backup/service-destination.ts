@@ -1,0 +1,69 @@
+/** A backup to the service: a snapshot is created, then the upload protocol carries it. */
+
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { FileCache } from "@emanet/engine/backup";
+import { RemoteTarget } from "@emanet/engine/remote";
+import { uploadCalls } from "../api/calls.ts";
+import type { Connection } from "../api/connection.ts";
+import { ensureAgent, vaultWriter } from "../api/registration.ts";
+import type { AgentContext } from "../context.ts";
+import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
+
+export function serviceDestination(context: AgentContext, connection: Connection): Destination {
+  const { client, folder } = connection;
+  return {
+    folder,
+    async begin(wishes, again): Promise<BegunSnapshot> {
+      const agent = await ensureAgent(context, connection);
+      const snapshot = await client.snapshots.create({ body: bodyOf(wishes) });
+      try {
+        const writer = await vaultWriter(context, connection, snapshot.vault_id, { again });
+        return {
+          ...writer,
+          target: new RemoteTarget({
+            ctx: context,
+            call: uploadCalls(client, snapshot.id),
+            pause: (ms) => context.wait(ms),
+          }),
+          owner: agent.id,
+          sourceName: snapshot.source.id,
+          snapshotId: snapshot.id.replaceAll("-", ""),
+          cache: openCache(context, connection, snapshot.source.id),
+        };
+      } catch (error) {
+        // The first error is what matters. A snapshot that nobody uploads to is abandoned by the service.
+        await client.snapshots.cancel({ id: snapshot.id }).catch(() => undefined);
+        throw error;
+      }
+    },
+    // The service heals in the background.
+    finish: async () => 0,
+    shownId: (id) => id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
+    close: async () => connection.close(),
+  };
+}
+
+function bodyOf({ source, label, vaultId, taxpayerId, trigger, reference }: SnapshotWishes) {
+  return {
+    source,
+    trigger,
+    ...(label !== null && { label }),
+    ...(vaultId !== null && { vault_id: vaultId }),
+    ...(taxpayerId !== null && { taxpayer_id: taxpayerId }),
+    ...(reference !== null && { external_reference: reference }),
+  };
+}
+
+/** One file cache per source. It holds names and stats, so it is for nobody else. */
+export function openCache(
+  { environment }: AgentContext,
+  { folder }: Pick<Connection, "folder">,
+  source: string,
+): FileCache {
+  const caches = path.join(environment.cacheFolder, path.basename(folder));
+  mkdirSync(caches, { recursive: true, mode: 0o700 });
+  const name = createHash("sha256").update(source).digest("hex").slice(0, 32);
+  return new FileCache(path.join(caches, `${name}.sqlite`));
+}

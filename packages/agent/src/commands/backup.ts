@@ -1,0 +1,158 @@
+/** `backup`: what the words of the command line mean, and the summary at the end. */
+
+import { lstatSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import path from "node:path";
+import type { BackupSource } from "@emanet/engine/backup";
+import { pathsSource } from "@emanet/engine/backup";
+import type { Destination, SnapshotWishes, Trigger } from "../backup/destination.ts";
+import { triggers } from "../backup/destination.ts";
+import type { BackupOutcome } from "../backup/run-backup.ts";
+import { backUp } from "../backup/run-backup.ts";
+import type { CommandLine } from "../command-line/parse.ts";
+import { CommandFailure, type ExitCode, exitCodes, systemCode, usage } from "../failure.ts";
+import { filterOf } from "../filter/file-filter.ts";
+import { bytesText, durationText, numberText } from "../output/numbers.ts";
+import { ProgressBar } from "../output/progress-bar.ts";
+import { pathData, safeText } from "../output/safe-text.ts";
+import type { Command, Run } from "./command.ts";
+import { progressOutput, threadsOf } from "./options.ts";
+
+/** Warnings that a person reads; --json has all. */
+const shownWarnings = 10;
+
+export const backup: Command = async (run) => {
+  const { line } = run;
+  const startedAt = run.now();
+  const input = line.text("stdin");
+  if (input === null && line.words.length === 0) throw usage("backup needs at least one path, or --stdin NAME");
+  if (input !== null && line.words.length > 0) throw usage("--stdin takes the place of paths");
+  const wishes = wishesOf(line);
+  const destination = await destinationOf(run);
+  const progress = new ProgressBar(progressOutput(run), {
+    now: run.now,
+    language: run.environment.language,
+    texts: run.texts,
+  });
+  const spooled = input === null ? null : await spoolStdin(run, input);
+  try {
+    const outcome = await backUp(run, {
+      destination,
+      wishes,
+      source: spooled?.source ?? filesSource(line),
+      paths: input === null ? line.words.map((each) => path.resolve(each)) : ["-"],
+      threads: threadsOf(line, availableParallelism()),
+      readsAll: line.has("force"),
+      progress,
+    });
+    progress.end();
+    return summary(run, wishes.source, outcome, run.now() - startedAt);
+  } finally {
+    progress.end();
+    spooled?.remove();
+    await destination.close();
+  }
+};
+
+async function destinationOf(run: Run): Promise<Destination> {
+  const { line } = run;
+  const repo = line.text("repo");
+  if (repo !== null) {
+    const { localPlace } = await import("../places/local-place.ts");
+    const { localDestination } = await import("../backup/local-destination.ts");
+    return localDestination(run, await localPlace(run, repo));
+  }
+  const { connect } = await import("../api/connection.ts");
+  const { throttle } = await import("../api/throttle.ts");
+  const { serviceDestination } = await import("../backup/service-destination.ts");
+  const limit = line.number("limit-upload", 1, maxKilobytes);
+  return serviceDestination(run, connect(run, "writing", limit === null ? null : throttle(limit * 1000, run)));
+}
+
+/** Ten gigabytes per second: more than any line has. */
+const maxKilobytes = 10_000_000;
+
+function wishesOf(line: CommandLine): SnapshotWishes {
+  const trigger = line.text("trigger") ?? "manual";
+  if (!isTrigger(trigger)) throw usage(`--trigger is one of ${triggers.join(", ")}`);
+  const [vaultId = null, more] = line.list("vault");
+  if (more !== undefined) throw usage("a backup goes to one vault");
+  return {
+    source: line.text("source") ?? line.text("stdin") ?? path.resolve(line.words[0] ?? ""),
+    label: line.text("label"),
+    vaultId,
+    taxpayerId: line.text("taxpayer"),
+    trigger,
+    reference: line.text("reference"),
+  };
+}
+
+function isTrigger(word: string): word is Trigger {
+  return (triggers as readonly string[]).includes(word);
+}
+
+function filesSource(line: CommandLine): BackupSource {
+  const [first = ""] = line.words;
+  try {
+    for (const word of line.words) lstatSync(word);
+  } catch (error) {
+    throw new CommandFailure(`cannot read ${systemCode(error) ?? ""}: ${missing(line.words)}`, { cause: error });
+  }
+  const keeps = filterOf(line, path.resolve(first))?.keeps;
+  const [excludesCaches, oneFileSystem] = [line.has("exclude-caches"), line.has("one-file-system")];
+  const filter =
+    keeps === undefined && !excludesCaches && !oneFileSystem ? null : { keeps, excludesCaches, oneFileSystem };
+  return pathsSource(line.words, filter);
+}
+
+function missing(words: readonly string[]): string {
+  return words.find((word) => lstatSync(word, { throwIfNoEntry: false }) === undefined) ?? words.join(" ");
+}
+
+async function spoolStdin(run: Run, name: string) {
+  const { spoolInput } = await import("../backup/stdin-source.ts");
+  const folder = path.join(run.environment.cacheFolder, "spool");
+  return spoolInput(run.stdin, { folder, name, now: run.now(), signal: run.signal });
+}
+
+function summary(run: Run, source: string, outcome: BackupOutcome, ms: number): ExitCode {
+  const { snapshot, warnings, unchanged, cacheError, healed, id } = outcome;
+  const isWhole = snapshot.warnings === 0;
+  const { files, size, storedBytes } = snapshot;
+  run.data({
+    type: "summary",
+    snapshot_id: id,
+    source,
+    file_count: files,
+    size_bytes: size,
+    unchanged_files: unchanged,
+    new_bytes: storedBytes,
+    warning_count: snapshot.warnings,
+    warnings: warnings.map(({ path: file, code }) => ({ ...pathData(file), code })),
+    seconds: ms / 1000,
+    healed_frames: healed,
+    cache_error: cacheError?.message ?? null,
+  });
+  if (run.line.has("quiet") && isWhole) return exitCodes.done;
+  const { texts } = run;
+  const { language } = run.environment;
+  const bytes = (count: number) => bytesText(count, language);
+  const number = (count: number) => numberText(count, language);
+  run.say(texts.backedUp(safeText(source), durationText(ms, language)));
+  run.say(texts.summaryRead(number(files), bytes(size)));
+  run.say(texts.summaryUnchanged(number(unchanged)));
+  run.say(texts.summarySent(bytes(storedBytes)));
+  if (size > 0) run.say(texts.summarySaved(shareText(1 - Math.min(1, storedBytes / size), language)));
+  run.say(texts.summarySnapshot(id));
+  if (isWhole) return exitCodes.done;
+  run.say(texts.summaryWarnings(number(snapshot.warnings)));
+  for (const { path: file, code } of warnings.slice(0, shownWarnings))
+    run.say(texts.notComplete(safeText(file), texts.reason(code)));
+  if (snapshot.warnings > shownWarnings) run.say(texts.moreWarnings(number(snapshot.warnings - shownWarnings)));
+  return exitCodes.incomplete;
+}
+
+function shareText(share: number, language: "tr" | "en"): string {
+  const percent = numberText(share * 100, language, share > 0.99 && share < 1 ? 1 : 0);
+  return language === "tr" ? `%${percent}` : `${percent} %`;
+}

@@ -1,0 +1,86 @@
+/**
+ * The command `emanet`. Only this file reads the clock, draws random bytes and writes to the standard streams.
+ *
+ * The pages of Node's buffer pool are made small before anything is loaded: one small buffer that is kept keeps its whole page in
+ * memory, and a walk makes millions.
+ */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { enableCompileCache } from "node:module";
+import { setTimeout as delay } from "node:timers/promises";
+import { isMainThread } from "node:worker_threads";
+import type { AgentContext } from "./context.ts";
+
+/** A small buffer that is kept keeps its whole page of the pool in memory. */
+const bufferPoolBytes = 4096;
+
+/** After the second signal the process ends at once; after the first one it has so long to end its upload. */
+const graceMs = 10_000;
+
+/** Verbs whose work is more than their output: they go on without a reader. */
+const worksWithoutReader: ReadonlySet<string> = new Set(["backup", "restore", "forget", "prune", "repack", "rebuild"]);
+
+// A bundle is one file: its threads begin here too.
+if (isMainThread) await main();
+else await import("@emanet/engine/threads");
+
+async function main(): Promise<void> {
+  const { directory } = enableCompileCache();
+  // Threads read this variable.
+  if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory;
+  Buffer.poolSize = bufferPoolBytes;
+  const [{ runCommand }, { readEnvironment }, { textsOf }, { version }] = await Promise.all([
+    import("./run.ts"),
+    import("./config.ts"),
+    import("./output/texts.ts"),
+    import("./version.ts"),
+  ]);
+  const environment = readEnvironment();
+  const context: AgentContext = {
+    environment,
+    texts: textsOf(environment.language),
+    version,
+    now: () => Date.now(),
+    random: (length) => randomBytes(length),
+    newKey: () => randomUUID(),
+    wait: async (ms, signal) => {
+      await delay(ms, undefined, signal === undefined ? {} : { signal });
+    },
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    outBytes: async (bytes) => {
+      if (!process.stdout.write(bytes)) await once(process.stdout, "drain");
+    },
+    stdin: process.stdin,
+    terminalColumns: () => (process.stderr.isTTY ? process.stderr.columns : null),
+    signal: interruption(),
+  };
+  endQuietlyWithoutReader(process.argv[2] ?? "");
+  process.exitCode = await runCommand(process.argv.slice(2), context);
+  // Threads and kept connections may still be open; nothing is left to be done.
+  if (process.stdout.writableLength > 0 && !process.stdout.errored) await once(process.stdout, "drain");
+  process.exit();
+}
+
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort(new DOMException(`ended by ${name}`, "AbortError"));
+      setTimeout(() => process.exit(130), graceMs).unref();
+    });
+  return controller.signal;
+}
+
+/** A closed pipe (`| head`) is no failure. A list that nobody reads any more ends there. */
+function endQuietlyWithoutReader(verb: string): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    if (!worksWithoutReader.has(verb)) process.exit(0);
+  });
+  process.stderr.on("error", () => {
+    // Nobody reads the messages. The exit code still says how it ended.
+  });
+}

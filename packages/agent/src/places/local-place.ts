@@ -1,0 +1,61 @@
+/** Snapshots of a local repository: its catalog lists them, and its read port is the vault itself. */
+
+import { FrameReader } from "@emanet/engine/read";
+import { LocalReadPort } from "@emanet/engine/restore";
+import type { SnapshotRow } from "@emanet/engine/vault";
+import { allSnapshots } from "@emanet/engine/vault";
+import type { Repository } from "@emanet/engine-cli";
+import { openRepository } from "@emanet/engine-cli";
+import type { AgentContext } from "../context.ts";
+import { CommandFailure } from "../failure.ts";
+import type { OpenSnapshot, Place, SnapshotInfo } from "./place.ts";
+
+export interface LocalPlace extends Place {
+  readonly repository: Repository;
+}
+
+/** Opens a repository. One whose catalog is lost must be rebuilt first. */
+export async function localPlace({ now, random }: AgentContext, folder: string): Promise<LocalPlace> {
+  const repository = await openRepository(folder, { now, random });
+  if (repository.catalogIsNew) {
+    const { recover } = await import("@emanet/engine");
+    await recover(repository.vault, "rebuild", () => undefined);
+  }
+  const { vault, catalog } = repository;
+  const port = new LocalReadPort(vault);
+  return {
+    repository,
+    async *snapshots({ source }) {
+      const rows = allSnapshots(catalog, { newestFirst: true });
+      for await (const row of rows) if (source === undefined || row.source === source) yield infoOf(row);
+    },
+    async get(id) {
+      const row = await catalog.snapshot(id);
+      return row === null ? null : infoOf(row);
+    },
+    async open(info): Promise<OpenSnapshot> {
+      const row = await catalog.snapshot(info.id);
+      if (row === null) throw new CommandFailure(`no snapshot ${info.id}`);
+      const root = { ordinal: row.rootOrdinal, id: row.rootId };
+      return { info, port, reader: new FrameReader(port), root };
+    },
+    reportDamaged: (versions) => catalog.setDamaged([...versions], true),
+    close: () => catalog.close(),
+  };
+}
+
+function infoOf(row: Omit<SnapshotRow, "reach">): SnapshotInfo {
+  return {
+    id: row.id,
+    source: row.source,
+    createdAt: row.startedAt,
+    completedAt: row.completedAt,
+    status: row.status,
+    sizeBytes: row.size,
+    fileCount: row.files,
+    warningCount: row.warnings,
+    storedBytes: row.storedBytes,
+    label: null,
+    rootHash: Buffer.from(row.rootId).toString("hex"),
+  };
+}

@@ -1,0 +1,133 @@
+/** What a backup takes, leaves out and reports, over the real service. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { linkSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { describeTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
+import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
+
+const world = await startForAgents({ after });
+
+async function pathsOf(agent: TestAgent, source: string): Promise<readonly string[]> {
+  const lines = await agent.json("ls", "latest", "--source", source, "--recursive");
+  return lines.filter(({ kind }) => kind !== "directory").map((line) => String(line.path));
+}
+
+describe("patterns", async () => {
+  const agent = await agentOf({ after }, world);
+  const from = writeTree(path.join(agent.folder, "from"), {
+    ...{ "a.xml": "1", "b.tmp": "2", "alt/c.xml": "3", "alt/d.tmp": "4", "alt/Ğeçici/e.xml": "5" },
+    ...{ "önbellek/CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n", "önbellek/f.xml": "6" },
+    ...{ "sahte/CACHEDIR.TAG": "something else", "sahte/g.xml": "7" },
+  });
+  const cases: Readonly<Record<string, readonly [args: readonly string[], paths: readonly string[]]>> = {
+    exclude: [
+      ["--exclude", "*.tmp", "--exclude", "Ğeçici/", "-e", "/önbellek", "-e", "sahte"],
+      ["a.xml", "alt/c.xml"],
+    ],
+    include: [["--include", "alt/*.xml"], ["alt/c.xml"]],
+    absolute: [
+      ["--include", `${from}/alt`],
+      ["alt/c.xml", "alt/d.tmp", "alt/Ğeçici/e.xml"],
+    ],
+    caches: [
+      ["--exclude-caches", "-e", "alt", "-e", "?.tmp"],
+      ["a.xml", "sahte/CACHEDIR.TAG", "sahte/g.xml", "önbellek/CACHEDIR.TAG"],
+    ],
+  };
+  for (const [name, [args, paths]] of Object.entries(cases))
+    test(`${name}: ${args.join(" ").replaceAll(from, "…")}`, async () => {
+      const source = ["--source", name, "--threads", "0"];
+      await agent.json("backup", from, ...source, ...args);
+      assert.deepEqual(await pathsOf(agent, name), paths);
+      // With a file cache the walk is another one.
+      await agent.json("backup", from, ...source, ...args);
+      assert.deepEqual(await pathsOf(agent, name), paths);
+    });
+
+  test("a file of patterns: comments, and ! takes back in", async () => {
+    const patterns = path.join(agent.folder, "patterns");
+    writeFileSync(patterns, "# geçici\n*.tmp\n!b.tmp\n\n/alt/\nsahte\nönbellek\n");
+    await agent.json("backup", from, "--source", "dosya", "--exclude-file", patterns, "--threads", "0");
+    assert.deepEqual(await pathsOf(agent, "dosya"), ["a.xml", "b.tmp"]);
+  });
+});
+
+test("strange files are restored as they were, or reported", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = path.join(agent.folder, "from");
+  const deep = Array.from({ length: 10 }, (_, i) => `uzun klasör adı ${i} ${"x".repeat(20)}`).join("/");
+  writeTree(from, {
+    ...{
+      "İ ı ş ğ.txt": "1",
+      "\u00e7.txt": "NFC",
+      "c\u0327.txt": "NFD",
+      "satır\nsonu.txt": "2",
+      [`${deep}/son.txt`]: "3",
+    },
+    ...{ boş: "", "ilk ad": "bağlı", "boş klasör/": "" },
+  });
+  linkSync(path.join(from, "ilk ad"), path.join(from, "öteki ad"));
+  symlinkSync("..", path.join(from, "döngü"));
+  symlinkSync("yok", path.join(from, "kırık"));
+  writeFileSync(path.join(from, "seyrek"), "");
+  truncateSync(path.join(from, "seyrek"), 5_000_000);
+  settleTimes(from);
+  const expected = describeTree(from);
+  assert.equal(spawnSync("mkfifo", [path.join(from, "boru")]).status, 0);
+  const server = createServer().listen(path.join(from, "soket"));
+  t.after(() => new Promise((resolve) => server.close(resolve)));
+
+  const ran = await agent.run(["backup", from, "--source", "garip", "--threads", "0", "--json"]);
+  assert.equal(ran.code, 3, ran.stderr);
+  const warnings = ran.last.warnings as readonly { readonly path: string; readonly code: string }[];
+  assert.deepEqual(warnings.map(({ path: name, code }) => `${name} ${code}`).sort(), [
+    "boru special_file",
+    "soket special_file",
+  ]);
+  const target = path.join(agent.folder, "to");
+  await agent.json("restore", "latest", "--source", "garip", "--target", target, "--threads", "0");
+  const withoutRoot = (lines: readonly string[]) => lines.slice(1);
+  assert.deepEqual(withoutRoot(describeTree(target)), withoutRoot(expected));
+  const [first, other] = ["ilk ad", "öteki ad"].map((name) => statSync(path.join(target, name)));
+  assert.equal(first?.ino, other?.ino, "hard links are one file again");
+  assert.ok(statSync(path.join(target, "seyrek")).blocks < 1000, "holes stay holes");
+  const listed = (await agent.run(["ls", "latest", "--source", "garip"])).stdout;
+  assert.match(listed, /satır\\nsonu\.txt/, "a name cannot end a line");
+});
+
+test("standard input becomes a file; an empty one makes no snapshot", async (t) => {
+  const agent = await agentOf(t, world);
+  const dump = Buffer.alloc(2_000_000, "yedek ");
+  const args = ["backup", "--stdin", "gece/LOGO.bak", "--source", "döküm", "--threads", "0"];
+  const ran = await agent.run(args, { stdin: dump });
+  assert.equal(ran.code, 0, ran.stderr);
+  assert.deepEqual((await agent.run(["cat", "latest", "gece/LOGO.bak", "--source", "döküm"])).bytes, dump);
+  assert.equal((await agent.run(args, { stdin: "" })).code, 2);
+  assert.equal((await agent.json("snapshots", "--source", "döküm", "--all")).length, 1);
+  assert.deepEqual(readdirSync(path.join(agent.environment.cacheFolder, "spool")), [], "nothing is left on disk");
+});
+
+test("a second backup of a source that is running ends with its own code and changes nothing", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1" });
+  const args = ["backup", from, "--source", "bir", "--threads", "0"];
+  const ran = await Promise.all([agent.run(args), agent.run(args)]);
+  assert.deepEqual(ran.map(({ code }) => code).sort(), [0, 6]);
+});
+
+test("an interrupted backup is canceled; what it had sent is not sent again", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = path.join(agent.folder, "from");
+  mkdirSync(from);
+  for (let i = 0; i < 8; i++) writeFileSync(path.join(from, `${i}.txt`), `${i}`.repeat(100_000));
+  const interrupt = new AbortController();
+  interrupt.abort(new DOMException("ended", "AbortError"));
+  const ran = await agent.run(["backup", from, "--source", "yarım", "--threads", "0"], { signal: interrupt.signal });
+  assert.equal(ran.code, 130);
+  const summary = await agent.backUp(from, "--source", "yarım");
+  assert.equal(summary.file_count, 8);
+});

@@ -77,6 +77,9 @@ export class TestAgent {
         bytes.push(Buffer.from(chunk));
       },
       stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
+      freeBytes: () => 1e12,
+      program: ["/usr/bin/node", "/opt/emanet/emanet.mjs"],
+      execute: () => ({ code: 0, output: "" }),
       terminalColumns: () => null,
       signal: options.signal ?? new AbortController().signal,
       ...options.context,

@@ -18,6 +18,12 @@ export interface AgentContext {
   /** Standard output as bytes. Resolves when the reader has taken them; rejects with EPIPE when it has gone. */
   readonly outBytes: (bytes: Uint8Array) => Promise<void>;
   readonly stdin: Readable;
+  /** Free bytes of the disk that holds the folder. */
+  readonly freeBytes: (folder: string) => number;
+  /** How this program is started: for schedules. */
+  readonly program: readonly string[];
+  /** Runs a program of the system and returns its exit code and output. */
+  readonly execute: (command: readonly string[], input?: string) => { readonly code: number; readonly output: string };
   /** Standard error is a terminal of so many columns; null if it is none. */
   readonly terminalColumns: () => number | null;
   /** Aborted by the first SIGINT or SIGTERM. */

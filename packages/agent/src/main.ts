@@ -5,8 +5,10 @@
  * memory, and a walk makes millions.
  */
 
+import { spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { statfsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { setTimeout as delay } from "node:timers/promises";
 import { isMainThread } from "node:worker_threads";
@@ -53,6 +55,15 @@ async function main(): Promise<void> {
       if (!process.stdout.write(bytes)) await once(process.stdout, "drain");
     },
     stdin: process.stdin,
+    freeBytes: (folder) => {
+      const { bavail, bsize } = statfsSync(folder);
+      return bavail * bsize;
+    },
+    program: [process.execPath, process.argv[1] ?? ""],
+    execute: ([command = "", ...args], input) => {
+      const ran = spawnSync(command, args, { encoding: "utf8", ...(input !== undefined && { input }) });
+      return { code: ran.status ?? 1, output: ran.error?.message ?? `${ran.stdout}${ran.stderr}` };
+    },
     terminalColumns: () => (process.stderr.isTTY ? process.stderr.columns : null),
     signal: interruption(),
   };

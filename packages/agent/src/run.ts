@@ -27,6 +27,9 @@ const commands: Record<VerbName, () => Promise<Command>> = {
   scrub: async () => (await import("./commands/upkeep.ts")).upkeep,
   rebuild: async () => (await import("./commands/upkeep.ts")).upkeep,
   stats: async () => (await import("./commands/upkeep.ts")).upkeep,
+  schedule: async () => (await import("./commands/schedule.ts")).schedule,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  completion: async () => (await import("./commands/completion.ts")).completion,
   status: async () => (await import("./commands/status.ts")).status,
 };
 

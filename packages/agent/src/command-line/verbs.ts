@@ -73,6 +73,10 @@ export const optionTable = {
   owners: { type: "boolean", help: "restore the owners of files (needs rights)" },
   full: { type: "boolean", help: "read and hash all data" },
   "give-up": { type: "string", multiple: true, value: "ID", help: "a snapshot that cannot be recovered" },
+  at: { type: "string", value: "HH:MM", help: "time of the day (default 02:00)" },
+  with: { type: "string", value: "NAME", help: "systemd, cron, launchd or tasks (default: what this system has)" },
+  print: { type: "boolean", help: "show what would be written, and write nothing" },
+  remove: { type: "boolean", help: "remove the schedule of this source" },
   "keep-last": { type: "string", value: "N", help: "keep the last N snapshots" },
   "keep-daily": { type: "string", value: "N", help: "keep the last one of N days" },
   "keep-weekly": { type: "string", value: "N", help: "keep the last one of N weeks" },
@@ -162,6 +166,14 @@ export const verbs = {
   scrub: { words: "", help: "read all packs and check them without keys", on: "repository", options: ["repo"] },
   rebuild: { words: "", help: "rebuild the catalog from the stored objects", on: "repository", options: ["repo"] },
   stats: { words: "", help: "sizes and counts", on: "repository", options: ["repo"] },
+  schedule: {
+    words: "PATH…",
+    help: "back up every day, by the scheduler of this system",
+    on: "machine",
+    options: ["source", "at", "with", "print", "remove", "include", "exclude", "exclude-file", "exclude-caches"],
+  },
+  doctor: { words: "", help: "look for the reason why a backup does not work", on: "machine", options: [] },
+  completion: { words: "bash|zsh|fish", help: "print a completion script for a shell", on: "machine", options: [] },
   status: { words: "", help: "how this machine is signed in, and its last backups", on: "service", options: [] },
 } as const satisfies Readonly<Record<string, VerbSpec>>;
 

@@ -1,5 +1,6 @@
 /**
- * The receiver of the benchmark, a process of its own: HTTPS on loopback. A path with `hang` is never answered. It counts arrivals and how
+ * The receiver of the benchmark, a process of its own: HTTPS on loopback. Requests for `/mute` are not answered between the messages
+ * `hang` and `answer`, and are not counted. It counts arrivals and how
  * long after its `created_at` each event came, and answers questions of its parent: `reset`, `count` and `read`. The first {@link warmUp} arrivals
  * after a reset are not measured: connections are opened then.
  *
@@ -17,6 +18,8 @@ let count = 0;
 let firstMs = 0;
 let lastMs = 0;
 let lags: number[] = [];
+let isHanging = false;
+let held: (() => unknown)[] = [];
 
 const read = (name: string) => readFileSync(path.join(folder, name));
 const server = createServer(
@@ -29,8 +32,13 @@ const server = createServer(
     });
     request.on("end", () => {
       const now = performance.timeOrigin + performance.now();
-      if (request.url?.includes("hang")) return;
-      response.writeHead(200, { "content-length": "0" }).end();
+      const end = () => response.writeHead(200, { "content-length": "0" }).end();
+      if (request.url === "/mute") {
+        if (isHanging) held.push(end);
+        else end();
+        return;
+      }
+      end();
       count += 1;
       if (count === warmUp) firstMs = now;
       lastMs = now;
@@ -49,6 +57,11 @@ process.on("message", (question) => {
   if (question === "reset") {
     count = 0;
     lags = [];
+  }
+  if (question === "hang" || question === "answer") {
+    isHanging = question === "hang";
+    if (!isHanging) for (const end of held) end();
+    if (!isHanging) held = [];
   }
   const { user, system } = process.cpuUsage();
   const cpuMs = (user + system) / 1000;

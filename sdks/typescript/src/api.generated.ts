@@ -1763,7 +1763,7 @@ export interface EmanetApi {
     /**
      * Send events of a time again. `POST /v1/webhooks/{id}/replay`
      *
-     * Sends the events from `from` (inclusive) to `to` (exclusive; now when absent) that the webhook is subscribed to, in their order, also those of a time when it was disabled. `webhook-id` and body are the same as before. More than 100000 events in one call are 409 `quota_exceeded`. For a disabled webhook it is 409.
+     * Sends the events from `from` (inclusive) to `to` (exclusive; now when absent) that the webhook is subscribed to, in their order, also those of a time when it was disabled. `webhook-id` and body are the same as before. More than 100000 events, with those that still wait for their first attempt, are 409 `quota_exceeded`. For a disabled webhook it is 409.
      *
      * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */

@@ -231,6 +231,29 @@ describe("what a receiver answers", () => {
     await env.until(async () => (await account.deliveries(id))[0]?.status === "delivered");
   });
 
+  test("an answer that never ends holds its webhook for less than a second, and hints and headers without measure are refused", async () => {
+    await env.reset();
+    const account = await env.account();
+    const { id } = await account.webhook();
+    env.receiver.answer = () => ({ status: 200, headers: {}, hasNoEnd: true });
+    // More than the patience of the test together, if each took the whole time of an attempt.
+    await account.emit(5);
+    await env.until(async () => (await account.deliveries(id, "&status=delivered")).length === 5);
+    const answers = [
+      { headers: {}, hints: 3 },
+      { headers: {}, hints: 50 },
+      { headers: { "x-long": "x".repeat(17_000) } },
+    ];
+    const ends: unknown[] = [];
+    for (const [at, answer] of answers.entries()) {
+      env.receiver.answer = () => ({ status: 200, ...answer });
+      await account.emit(1);
+      const done = await env.until(async () => (await account.deliveries(id))[5 + at]?.last_attempt);
+      ends.push(done.error);
+    }
+    assert.deepEqual(ends, [null, "protocol", "protocol"]);
+  });
+
   test("nobody there, a name without an address, and a certificate of another authority have names of their own", async () => {
     await env.reset();
     const other = await startReceiver({ after });

@@ -304,8 +304,9 @@ export class DeliveryWorker {
       // It may have waited for its place at the host.
       if (!this.#mayBegin({ lease, endsAtMs: Number.POSITIVE_INFINITY })) return false;
       const at = this.#parts.clock.now();
+      const startedMs = monotonicMs();
       const outcome = delivery.payload === null ? eventExpired : await this.#send(turn, delivery, delivery.payload, at);
-      this.#remember(webhook.id, outcome);
+      this.#remember(webhook.id, isSuccess(outcome) && monotonicMs() - startedMs <= slowMs);
       this.#parts.counts.attempted(
         outcome,
         delivery.attempt_count === 0 ? at.getTime() - delivery.created_at.getTime() : null,
@@ -325,9 +326,8 @@ export class DeliveryWorker {
     return this.#parts.sender.send({ target, headers, body }, at);
   }
 
-  #remember(id: string, outcome: Outcome): void {
-    const isSlow = !isSuccess(outcome) || outcome.durationMs > slowMs;
-    if (!isSlow) this.#slow.delete(id);
+  #remember(id: string, isFast: boolean): void {
+    if (isFast) this.#slow.delete(id);
     else if (this.#slow.size < maxRemembered) this.#slow.add(id);
   }
 

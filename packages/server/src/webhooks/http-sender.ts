@@ -19,6 +19,10 @@ const connectMs = 10_000;
 const maxAddresses = 2;
 /** What is read of an answer before its connection is closed. */
 const maxAnswerBytes = 1024 * 1024;
+/** Answers before the answer (RFC 9110, 1xx): early hints are one or two. */
+const maxInterim = 10;
+/** How long the rest of an answer is read after its status: only so that the connection can be used again. */
+const drainMs = 500;
 /** An unused connection is closed after this; most receivers close it earlier. */
 const keepAliveMs = 30_000;
 /** More than the attempts that are sent to one host at a time (`host-slots.ts`). */
@@ -113,6 +117,7 @@ export function createSender({ resolver, ca }: SenderOptions): HttpSender {
 }
 
 class AttemptTimeout extends Error {}
+class TooManyAnswers extends Error {}
 
 interface Sent {
   readonly outcome: Outcome;
@@ -126,6 +131,7 @@ function sendOnce(agent: Agent, request: HttpRequest, now: Date, startedMs: numb
   let controller: Dispatcher.DispatchController | null = null;
   let answered: Outcome | null = null;
   let bytes = 0;
+  let interim = 0;
   let isOver = false;
   const end = (sent: Sent) => {
     if (isOver) return;
@@ -139,13 +145,11 @@ function sendOnce(agent: Agent, request: HttpRequest, now: Date, startedMs: numb
         ? { outcome: failureOf(error, elapsed(startedMs)), isUnanswered: isConnectionLoss(error) }
         : { outcome: answered, isUnanswered: false },
     );
-  const timer = setTimeout(
-    () => {
-      fail(new AttemptTimeout());
-      controller?.abort(new AttemptTimeout());
-    },
-    Math.max(1, attemptMs - (monotonicMs() - startedMs)),
-  );
+  const cut = () => {
+    fail(new AttemptTimeout());
+    controller?.abort(new AttemptTimeout());
+  };
+  let timer = setTimeout(cut, Math.max(1, attemptMs - (monotonicMs() - startedMs)));
   agent.dispatch(
     {
       ...{ origin, path: `${pathname}${search}`, method: "POST" },
@@ -157,8 +161,15 @@ function sendOnce(agent: Agent, request: HttpRequest, now: Date, startedMs: numb
         controller = started;
         if (isOver) started.abort(new AttemptTimeout());
       },
-      onResponseStart(_controller, status, headers) {
-        if (status >= 200) answered = outcomeOf(status, headers["retry-after"], now, elapsed(startedMs));
+      onResponseStart(answering, status, headers) {
+        if (status < 200) {
+          interim += 1;
+          if (interim > maxInterim) answering.abort(new TooManyAnswers());
+          return;
+        }
+        answered = outcomeOf(status, headers["retry-after"], now, elapsed(startedMs));
+        clearTimeout(timer);
+        timer = setTimeout(cut, drainMs);
       },
       onResponseData(data, chunk) {
         bytes += chunk.length;
@@ -196,6 +207,7 @@ const certificateCodes = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_
 function classOf(error: unknown): ErrorClass {
   if (error instanceof HostError) return error.reason;
   if (error instanceof AttemptTimeout) return "timeout";
+  if (error instanceof TooManyAnswers) return "protocol";
   const code = codeOf(error);
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return "timeout";
   if (certificateCodes.test(code)) return "tls";

@@ -190,6 +190,7 @@ export async function findSentEvent(tx: ReadTx, webhookId: string, eventId: stri
     .select("events.payload")
     .where("webhooks.id", "=", webhookId)
     .where("events.id", "=", eventId)
+    .where(sql<boolean>`(webhooks.vault_ids is null or events.vault_id = any (webhooks.vault_ids))`)
     .executeTakeFirst();
   return event === undefined ? null : { eventId, body: Buffer.from(event.payload) };
 }
@@ -213,6 +214,16 @@ export async function askForFailed(tx: Tx, webhookId: string): Promise<number> {
     .where("state", "in", ["retrying", "failed"])
     .executeTakeFirst();
   return Number(numUpdatedRows);
+}
+
+/** How many first attempts of the webhook wait, counted up to `most`. */
+export async function countWaiting(tx: ReadTx, webhookId: string, most: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from webhook_deliveries
+      where webhook_id = ${webhookId} and due_at is not null and attempt_count = 0 and not is_manual limit ${most}
+    ) waiting`.execute(tx.db);
+  return rows[0]?.count ?? 0;
 }
 
 export interface ReplayedRange {

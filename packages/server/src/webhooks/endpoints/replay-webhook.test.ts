@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { storedRows } from "../../testing/rows.ts";
 import { webhookTest } from "../testing/webhook-test.ts";
 
 const env = await webhookTest({ after });
@@ -40,6 +41,27 @@ test("a replay sends only what the webhook may have: its types and its vaults", 
   assert.deepEqual(await of(held, {}), { queued: 1 });
   assert.deepEqual(await of(owner, {}), { queued: 3 });
   assert.deepEqual(await of(owner, { events: ["snapshot.failed"] }), { queued: 0 });
+});
+
+test("409: replays do not pile up beyond 100 000 first attempts that wait", async () => {
+  const account = await env.account();
+  const { id } = await account.webhook();
+  await account.emit(2);
+  await env.until(async () => (await account.deliveries(id, "&status=delivered")).length === 2);
+  const replay = () => account.call("POST", `/v1/webhooks/${id}/replay`, { from: "2026-01-01T00:00:00Z" });
+  assert.deepEqual((await replay()).json, { queued: 2 });
+  await env.until(async () => (await account.deliveries(id, "&status=delivered")).length === 4);
+  // No row of a queue becomes due by this, so nothing of it is sent.
+  await storedRows(
+    env.service.database,
+    `insert into emanet.webhook_deliveries
+       (id, account_id, webhook_id, event_id, sequence, event_type, kind, due_at, next_attempt_at, created_at)
+     select gen_random_uuid(), account_id, webhook_id, event_id, sequence, event_type, 'replay', created_at, created_at, created_at
+     from emanet.webhook_deliveries cross join generate_series(1, 99999) where webhook_id = $1 and sequence = 1 and kind = 'event'`,
+    [id],
+  );
+  const refused = await replay();
+  assert.deepEqual([refused.status, refused.json?.code], [409, "quota_exceeded"]);
 });
 
 test("422: an end before the beginning", async () => {

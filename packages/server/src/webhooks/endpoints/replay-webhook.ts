@@ -9,9 +9,12 @@ import { eventNames } from "../catalogue.ts";
 import { requireLockedWebhook, shared, targetOf, writes } from "../operations.ts";
 import { requireEnabled, requireWebhooks } from "../rules.ts";
 import { queuedShape, webhookId } from "../shapes.ts";
-import { replayEvents, setDue } from "../store.ts";
+import { countWaiting, replayEvents, setDue } from "../store.ts";
 
-/** Written in one transaction, in a few seconds. A month of a large office has a tenth of it. */
+/**
+ * Written in one transaction, in a few seconds. A month of a large office has a tenth of it. Together with what waits already: replays that
+ * are repeated faster than a receiver answers would otherwise fill the database.
+ */
 const maxReplayed = 100_000;
 
 export const replayWebhook = endpoint(
@@ -21,7 +24,7 @@ export const replayWebhook = endpoint(
     method: "POST",
     path: "/v1/webhooks/{id}/replay",
     summary: "Send events of a time again",
-    description: `Sends the events from \`from\` (inclusive) to \`to\` (exclusive; now when absent) that the webhook is subscribed to, in their order, also those of a time when it was disabled. \`webhook-id\` and body are the same as before. More than ${maxReplayed} events in one call are 409 \`quota_exceeded\`. For a disabled webhook it is 409.`,
+    description: `Sends the events from \`from\` (inclusive) to \`to\` (exclusive; now when absent) that the webhook is subscribed to, in their order, also those of a time when it was disabled. \`webhook-id\` and body are the same as before. More than ${maxReplayed} events, with those that still wait for their first attempt, are 409 \`quota_exceeded\`. For a disabled webhook it is 409.`,
     access: writes,
     limits: ["webhook_sends"],
     params: webhookId,
@@ -51,9 +54,9 @@ export const replayWebhook = endpoint(
         throw new Problem("validation_failed", { errors: [invalidField("/to", "out_of_range", language)] });
       const webhook = await requireLockedWebhook(tx, principal, params.id);
       requireEnabled(webhook);
-      const range = { from, to, events: body.events ?? null, most: maxReplayed + 1 };
-      const count = await replayEvents(tx, webhook, range);
-      if (count > maxReplayed) throw new Problem("quota_exceeded");
+      const free = maxReplayed - (await countWaiting(tx, params.id, maxReplayed));
+      const count = await replayEvents(tx, webhook, { from, to, events: body.events ?? null, most: free + 1 });
+      if (count > free) throw new Problem("quota_exceeded");
       await setDue(tx, params.id, tx.now);
       tx.audit({ action: "webhook.replayed", targets: targetOf(params.id), metadata: { count: String(count) } });
       return count;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { storedRows } from "../../testing/rows.ts";
+import { serviceDigest } from "../signatures.ts";
 import { webhookTest } from "../testing/webhook-test.ts";
 
 const env = await webhookTest({ after });
@@ -69,4 +71,27 @@ test("a secret that was replaced is told from a wrong one while it still signs, 
     statuses.push((await account.call("POST", `/v1/webhooks/${id}/verify-debug`, { signature, body })).status);
   }
   assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
+});
+
+test("a webhook that is held to vaults knows no event of another vault, also for who can sign with its secret", async () => {
+  const vaultId = "0199c0de-0000-7000-8000-0000000000bb";
+  env.service.clock.advance(60_000);
+  const held = await env.account({ accountId: account.accountId, vaultIds: [vaultId] });
+  const hook = await held.webhook();
+  await account.emit(1);
+  await account.emit(1, { vaultId });
+  const payloads = await storedRows<{ id: string; payload: string }>(
+    env.service.database,
+    "select id, payload from emanet.events where account_id = $1 order by sequence desc limit 2",
+    [account.accountId],
+  );
+  const found: unknown[] = [];
+  for (const { id: eventId, payload } of payloads) {
+    const t = Math.floor(env.service.clock.now().getTime() / 1000);
+    const signed = `t=${t},v1=${serviceDigest(hook.secret, { timestamp: t, body: Buffer.from(payload) })}`;
+    const question = { signature: signed, body: "{}", event_id: eventId };
+    const answer = await held.call("POST", `/v1/webhooks/${hook.id}/verify-debug`, question);
+    found.push(answer.json?.finding);
+  }
+  assert.deepEqual(found, ["changed_body", "does_not_fit"]);
 });

@@ -17,11 +17,18 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-/** A status, with headers; `hang` never answers. */
-export type ReceiverAnswer =
-  | number
-  | "hang"
-  | { readonly status: number; readonly headers: Record<string, string>; readonly body?: Buffer };
+interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body?: Buffer;
+  /** It never ends. */
+  readonly hasNoEnd?: boolean;
+  /** Early hints before it. */
+  readonly hints?: number;
+}
+
+/** A status, with more; `hang` never answers. */
+export type ReceiverAnswer = number | "hang" | WholeAnswer;
 
 export interface Receiver {
   readonly url: string;
@@ -63,8 +70,12 @@ export async function startReceiver(cleanup: Cleanup, names: readonly string[] =
       for (const look of waiting) look();
       const answer = receiver.answer(received);
       if (answer === "hang") return;
-      const { status, headers = {}, body } = typeof answer === "number" ? { status: answer } : answer;
-      response.writeHead(status, headers).end(body);
+      const whole = typeof answer === "number" ? { status: answer, headers: {} } : answer;
+      const { status, headers, body, hasNoEnd = false, hints = 0 }: WholeAnswer = whole;
+      for (let hint = 0; hint < hints; hint += 1) response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      response.writeHead(status, headers);
+      if (hasNoEnd) response.write(body ?? "more");
+      else response.end(body);
     });
   });
   server.on("connection", () => {

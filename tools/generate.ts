@@ -13,6 +13,7 @@ import { openPools } from "../packages/server/src/kernel/database/pool.ts";
 import { rowTypes } from "../packages/server/src/kernel/database/rows.ts";
 import { readSchema, type Schema, schemaText } from "../packages/server/src/kernel/database/schema.ts";
 import { silentLog } from "../packages/server/src/testing/database.ts";
+import { auditRecordsPage } from "./audit-records-page.ts";
 import { rolesPage } from "./roles-page.ts";
 import { type Document, typescriptClient, typescriptSchemas } from "./sdk/typescript.ts";
 import { startTestServer } from "./test-server.ts";
@@ -47,6 +48,7 @@ const generators: readonly Generator[] = [
     make: async () => typescriptClient(apiDocument() as unknown as Document),
   },
   { file: "docs/SETTINGS.md", make: async () => settingsPage() },
+  { file: "docs/AUDIT-RECORDS.md", make: async () => auditRecordsPage(endpoints.map(({ spec }) => spec)) },
   { file: "docs/ROLES.md", make: async () => rolesPage(endpoints.map(({ spec }) => spec)) },
 ];
 

@@ -202,7 +202,7 @@ describe("every operation of the document", () => {
     assert.ok(asking.length >= 10);
     const names = asking.map((row) => row.operationId);
     const forPeople =
-      /^(members\.(invite|resend_invitation|update|remove|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret|review)|oauth_grants\.(review|end)|agents\.delete|vaults\.(create|update)|sources\.(update|set_writers)|audit_shares\.(create|revoke)|snapshots\.(delete|undelete))$/;
+      /^(members\.(invite|resend_invitation|update|remove|erase|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret|review)|oauth_grants\.(review|end)|agents\.delete|vaults\.(create|update)|sources\.(update|set_writers)|audit_shares\.(create|revoke)|snapshots\.(delete|undelete))$/;
     for (const row of operations.filter((each) => forPeople.test(each.operationId)))
       assert.ok(names.includes(row.operationId), `${row.operationId} must need a person with a fresh second factor`);
     for (const row of asking) {

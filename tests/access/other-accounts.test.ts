@@ -65,6 +65,12 @@ async function member(owner: Bearer): Promise<string> {
 }
 
 let invitations = 0;
+async function formerMember(owner: Bearer): Promise<string> {
+  const id = await member(owner);
+  assert.equal((await service.send("DELETE", `/v1/members/${id}`, { headers: owner.auth })).status, 204);
+  return id;
+}
+
 const invitation = (owner: Bearer) =>
   created("/v1/members", { email: `kisi-${++invitations}@ornek.example`, full_name: "Kişi", role: "viewer" }, owner);
 
@@ -212,6 +218,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "members.get": async (owner) => ({ id: await member(owner) }),
   "members.update": async (owner) => ({ id: await member(owner), body: { role: "operator" } }),
   "members.remove": async (owner) => ({ id: await member(owner) }),
+  "members.erase": async (owner) => ({ id: await formerMember(owner) }),
   "members.resend_invitation": async (owner) => ({ id: await invitation(owner) }),
   "members.decide_second_factor_reset": async (owner) => ({
     id: await waitingReset(owner),

@@ -120,6 +120,12 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "webhook_deliveries.retry": delivery,
   "audit_shares.create": async () => ({ by: await tokenFor(service), json: { label: "Denetim" } }),
   "members.invite": async () => ({ by: await tokenFor(service), json: invitation() }),
+  "members.erase": async () => {
+    const by = await tokenFor(service);
+    const id = await memberOf(by);
+    assert.equal((await service.send("DELETE", `/v1/members/${id}`, { headers: by.auth })).status, 204);
+    return { by, id };
+  },
   "members.resend_invitation": async () => {
     const by = await tokenFor(service);
     const { id } = await made("/v1/members", invitation(), by.auth);

@@ -10,16 +10,18 @@ import { agentClientId } from "../../packages/server/src/oauth/index.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
 import { operations } from "../../sdks/typescript/src/api.generated.ts";
-import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks/typescript/src/index.ts";
+import { bearerToken, type EmanetClient } from "../../sdks/typescript/src/index.ts";
 import { auditCalls } from "./audit-calls.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 import { downloadCalls } from "./download-calls.ts";
 import { orderCalls } from "./order-calls.ts";
 import { webhookCalls } from "./webhook-calls.ts";
+import { checkRecords } from "./written-records.ts";
 
 const service = await startForClients({ after });
 const { demo, staff: staffLogin } = await readFirstRun(service.dataDir);
@@ -152,7 +154,9 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "oauthClients.review": async () => {
     const { client } = await owner();
-    return client.oauthClients.review({ id: await oauthClient(client) });
+    const id = await oauthClient(client);
+    await storedRows(service.database, "update emanet.oauth_clients set review_since = now() where id = $1", [id]);
+    return client.oauthClients.review({ id });
   },
   "agents.list": async () => (await owner()).client.agents.list(),
   "agents.create": async () => {
@@ -199,8 +203,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     return client.sources.listWriters({ id: await source(client) });
   },
   "sources.setWriters": async () => {
-    const { client } = await owner();
-    return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
+    const { client, id } = await member();
+    return client.sources.setWriters({ id: await source(client), body: { writers: [{ kind: "member", id }] } });
   },
   ...orderCalls(service, withSnapshot),
   ...webhookCalls(async () => (await owner()).client, staff),
@@ -303,6 +307,11 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, id } = await member();
     return client.members.remove({ id });
   },
+  "members.erase": async () => {
+    const { client, id } = await member();
+    await client.members.remove({ id });
+    return client.members.erase({ id });
+  },
   "members.resendInvitation": async () => {
     const { client, accountId: account } = await owner();
     const { id } = await invited(client);
@@ -361,6 +370,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "oauthGrants.review": async () => {
     const { client, id } = await grant();
+    await storedRows(service.database, "update emanet.sessions set review_since = now() where id = $1", [id]);
     return client.oauthGrants.review({ id });
   },
   "auth.login": async () => {
@@ -479,20 +489,4 @@ describe("every operation of the client", () => {
   }
 });
 
-test("sendFiles sends a snapshot file by file; what fails cancels it", async () => {
-  const { client } = await owner();
-  const names = Array.from({ length: 12 }, (_, i) => `klasör/${i}.txt`);
-  const mtime = new Date(1_700_000_000_000);
-  const files = names.map((name) => ({ path: name, body: Buffer.from(name.repeat(100)), mtime, mode: 0o640 }));
-  const made = await sendFiles(client, { source: "dosyalar", label: "Gece" }, files, { atOnce: 3 });
-  assert.deepEqual([made.status, made.file_count, made.label], ["completed", 12, "Gece"]);
-  const { data } = await client.snapshots.listTree({ id: made.id, path: "klasör" });
-  assert.deepEqual([data.length, data[0]?.mode, Date.parse(data[0]?.mtime ?? "")], [12, "0640", mtime.getTime()]);
-  const wrong = async function* () {
-    yield* files;
-    yield { path: "klasör", body: Buffer.from("x") };
-  };
-  await assert.rejects(sendFiles(client, { source: "yanlış" }, wrong()), (error) => isProblem(error, "state_conflict"));
-  const { data: snapshots } = await client.snapshots.list({ status: "canceled" });
-  assert.equal(snapshots[0]?.source.name, "yanlış");
-});
+test("each operation has written the records that docs/AUDIT-RECORDS.md promises", () => checkRecords(service));

@@ -27,7 +27,10 @@ export function webhookCalls(owner: MakeClient, staff: MakeClient): Readonly<Rec
     "webhooks.get": onWebhook((client, id) => client.webhooks.get({ id })),
     "webhooks.update": onWebhook((client, id) => client.webhooks.update({ id, body: { description: "Başka" } })),
     "webhooks.delete": onWebhook((client, id) => client.webhooks.delete({ id })),
-    "webhooks.enable": onWebhook((client, id) => client.webhooks.enable({ id })),
+    "webhooks.enable": onWebhook(async (client, id) => {
+      await client.webhooks.disable({ id });
+      return client.webhooks.enable({ id });
+    }),
     "webhooks.disable": onWebhook((client, id) => client.webhooks.disable({ id })),
     "webhooks.test": onWebhook((client, id) => client.webhooks.test({ id })),
     "webhooks.rotateSecret": onWebhook(async (client, id) => {

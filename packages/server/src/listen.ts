@@ -85,6 +85,7 @@ function httpKernel(foundation: Foundation, services: Services, { limiter, bans,
     cursors: createCursors(secrets),
     unfinishedBodies: new UnfinishedBodies(),
     transfers: new Transfers(),
+    onRefusal: (refusal) => services.audit.refusals.observe(refusal),
     publicUrl: () => foundation.place.publicUrl(),
     opened: foundation.place.opened,
   };

@@ -345,6 +345,17 @@ export interface EmanetApi {
       readonly id: string;
       readonly body: ResetDecision;
     }, void>;
+    /**
+     * Erase a former member. `POST /v1/members/{id}/erase`
+     *
+     * For requests under KVKK and GDPR. Deletes name, e-mail address, phone number and factors of a member who was removed before. What they did stays in the audit trail under an id, with `erased` in place of the name; its hashes do not change. It cannot be undone. Only by an owner. A second call changes nothing. 409 for somebody who is still a member.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly erase: Operation<{
+      /** Id of the former member. */
+      readonly id: string;
+    }, void>;
   };
   readonly me: {
     /**
@@ -2842,6 +2853,7 @@ export const operations = {
   "auditShares.revoke": {"method":"DELETE","path":"/v1/audit/shares/{id}","reply":"empty"},
   "auditShared.listEvents": {"method":"GET","path":"/v1/audit/shared/events","query":["limit","cursor","sort","from","to","action","actor_kind","target_type","outcome"],"reply":"json"},
   "auditShared.export": {"method":"GET","path":"/v1/audit/shared/export","query":["from","to","action","actor_kind","target_type","outcome","format"],"reply":"bytes"},
+  "members.erase": {"method":"POST","path":"/v1/members/{id}/erase","keyed":true,"reply":"empty"},
   "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
   "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},

@@ -25,6 +25,7 @@ export {
 export { accountEvents, accountSuspended, suspensionCauses } from "./events.ts";
 export { type Change, mailAboutChange } from "./mail-about-change.ts";
 export {
+  erasePerson,
   findAccountOfPerson,
   findPerson,
   findPersonByEmail,

@@ -128,6 +128,19 @@ export async function updatePerson(tx: Tx, accountId: string | null, id: string,
     .execute();
 }
 
+/** Deletes what says who a person was. The row stays, because others name its id. */
+export async function erasePerson(tx: Tx, accountId: string, id: string, name: string): Promise<void> {
+  // A name under .invalid belongs to nobody (RFC 2606).
+  const email = `${id}@erased.invalid`;
+  await tx.db
+    .updateTable("people")
+    .set({ full_name: name, email, email_key: email, phone: null, phone_verified_at: null })
+    .set({ updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+}
+
 function people(tx: ReadTx, accountId: string | null) {
   return tx.db.selectFrom("people").selectAll().where(sql<boolean>`account_id is not distinct from ${accountId}`);
 }

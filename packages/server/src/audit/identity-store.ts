@@ -24,6 +24,17 @@ export async function peopleWithIdentities(tx: ReadTx, accountId: string): Promi
   return rows;
 }
 
+/** Deletes what is kept of a person, for good: nothing is stored of them again. False when it was deleted before. */
+export async function eraseIdentity(tx: Tx, personId: string, accountId: string): Promise<boolean> {
+  const erased = { sealed_key: null, sealed_identity: null, changed_at: tx.now, erased_at: tx.now };
+  const { numInsertedOrUpdatedRows } = await tx.db
+    .insertInto("audit_identities")
+    .values({ person_id: personId, account_id: accountId, ...erased })
+    .onConflict((on) => on.column("person_id").doUpdateSet(erased).where("audit_identities.erased_at", "is", null))
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
 export async function upsertIdentity(tx: Tx, row: Omit<IdentityRow, "erased_at">): Promise<void> {
   const { sealed_key, sealed_identity, changed_at } = row;
   await tx.db

@@ -16,4 +16,11 @@
 
 export { auditEvents } from "./events.ts";
 export { openAudit } from "./open-audit.ts";
+export {
+  backgroundActions,
+  reasonsForNothing,
+  refusedAction,
+  type WrittenActions,
+  writtenActions,
+} from "./recorded-actions.ts";
 export { auditRecurrences, auditTasks } from "./tasks.ts";

@@ -3,8 +3,11 @@
 import type { ObjectStore } from "@emanet/engine/object-store";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Config } from "../config.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { checkpointAct } from "./jobs.ts";
+import { openRefusals, type Refusals } from "./refusals.ts";
 import { createTimeStamps, type TimeStamps } from "./time-stamps.ts";
 
 export interface AuditCounts {
@@ -16,6 +19,7 @@ export interface Audit {
   readonly openStore: () => Promise<ObjectStore>;
   readonly timeStamps: TimeStamps | null;
   readonly counts: AuditCounts;
+  readonly refusals: Refusals;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -29,15 +33,22 @@ interface Sources {
   readonly transactions: Transactions;
   readonly storage: { open(): Promise<ObjectStore> };
   readonly metrics: { readonly registry: Registry };
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onStop: (stop: () => Promise<unknown>) => void;
 }
 
-export function openAudit({ config, transactions, storage, metrics }: Sources): Audit {
+export function openAudit(sources: Sources): Audit {
+  const { config, transactions, storage, metrics } = sources;
   transactions.checkpointBy(checkpointAct);
+  const refusals = openRefusals(sources);
+  sources.onStop(() => refusals.close());
   const url = config.auditTsaUrl;
   return {
     openStore: () => storage.open(),
     timeStamps: url === null ? null : createTimeStamps(url),
     counts: auditCounts(metrics.registry),
+    refusals,
   };
 }
 

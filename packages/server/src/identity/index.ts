@@ -14,6 +14,7 @@
 export { addStaff, findLink, type LinkRow, makeLink, sendEnrolment, spendLink } from "./enrolment/index.ts";
 export {
   areCredentialsCurrent,
+  eraseFactors,
   hashPassword,
   linkToken,
   newTotpSecret,

@@ -7,6 +7,7 @@ import { adminGetChain } from "./admin-get-chain.ts";
 import { adminListAudit } from "./admin-list-audit.ts";
 import { adminResumeExport } from "./admin-resume-export.ts";
 import { createShare } from "./create-share.ts";
+import { eraseMember } from "./erase-member.ts";
 import { exportAudit } from "./export-audit.ts";
 import { exportShared } from "./export-shared.ts";
 import { getChain } from "./get-chain.ts";
@@ -29,6 +30,7 @@ export const auditEndpoints: readonly Endpoint[] = [
   revokeShare,
   listSharedEvents,
   exportShared,
+  eraseMember,
   getVerifier,
   adminListAudit,
   adminExportAudit,

@@ -31,6 +31,7 @@ export {
   countAttempt,
   countFailure,
   countRecoveryCodes,
+  eraseFactors,
   findCredentials,
   forgiveAttempt,
   insertChallenge,

@@ -149,6 +149,13 @@ export async function countRecoveryCodes(tx: ReadTx, personId: string): Promise<
   return Number(count);
 }
 
+/** Forgets the factors of a person who is no member any more. */
+export async function eraseFactors(tx: Tx, personId: string): Promise<void> {
+  await tx.db.deleteFrom("otp_challenges").where("person_id", "=", personId).execute();
+  await tx.db.deleteFrom("recovery_codes").where("person_id", "=", personId).execute();
+  await tx.db.deleteFrom("credentials").where("person_id", "=", personId).execute();
+}
+
 const recoveryAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /** `xxxxx-xxxxx` of 32 letters without lookalikes: 50 bits, far beyond what the lockout lets anyone try. */

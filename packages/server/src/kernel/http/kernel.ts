@@ -12,13 +12,23 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { ScanDetector } from "../limits/scan-detector.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import type { AccessTokens, Authenticator } from "../principal.ts";
+import type { AccessTokens, Authenticator, Principal } from "../principal.ts";
+import type { ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Transactions } from "../tx.ts";
 import type { UploadIdempotency } from "../upload-idempotency.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Transfers } from "./transfers.ts";
 import type { UnfinishedBodies } from "./unfinished-bodies.ts";
+
+/** A request of somebody known that was refused because they may not do what they asked for. */
+export interface GuardRefusal {
+  readonly principal: Exclude<Principal, { kind: "anonymous" }>;
+  readonly operation: string;
+  readonly code: ProblemCode;
+  readonly requestId: string;
+  readonly address: string;
+}
 
 export interface HttpKernel {
   readonly settings: Config;
@@ -42,6 +52,8 @@ export interface HttpKernel {
   readonly cursors: Cursors;
   readonly unfinishedBodies: UnfinishedBodies;
   readonly transfers: Transfers;
+  /** Told of every refusal. It must not throw. */
+  readonly onRefusal: (refusal: GuardRefusal) => void;
   /** Origin of absolute URLs; known once the service listens. Never taken from a request. */
   readonly publicUrl: () => string;
   /** No request is answered before this. */

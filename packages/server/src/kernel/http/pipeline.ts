@@ -85,11 +85,22 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       // A request that failed before its limits were counted is counted now.
       const refusal = await spendUncounted(kernel, context).catch((fault: unknown) => fault);
       const shown = refusal ?? error;
+      if (shown instanceof Problem) reportRefusal(kernel, context, spec, shown);
       return problemAnswer(kernel, context, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
   if (spec.deprecated === undefined) return run;
   return async (context, request) => retirement.withHeaders(await run(context, request), kernel.publicUrl());
+}
+
+const forbidden = 403;
+
+/** A ban is recorded when it is set. What is refused because of it says nothing new. */
+function reportRefusal(kernel: HttpKernel, context: RequestContext, { id }: EndpointSpec, { code }: Problem): void {
+  const { principal, requestId, address } = context;
+  if (principal.kind === "anonymous" || code === "banned") return;
+  if (kernel.declared.problems[code].status !== forbidden) return;
+  kernel.onRefusal({ principal, operation: id, code, requestId, address });
 }
 
 /** The subject of bytes in flight: the account, or else the address. */

@@ -4,7 +4,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, uuid } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { webhookTest } from "../events.ts";
-import { requireLockedWebhook, shared, writes } from "../operations.ts";
+import { requireLockedWebhook, shared, targetOf, writes } from "../operations.ts";
 import { requireEnabled, requireWebhooks } from "../rules.ts";
 import { webhookId } from "../shapes.ts";
 
@@ -32,6 +32,7 @@ export const testWebhook = endpoint(
     requireWebhooks(principal);
     const eventId = await ctx.tx(rowAccessOf(principal), async (tx) => {
       requireEnabled(await requireLockedWebhook(tx, principal, params.id));
+      tx.audit({ action: "webhook.tested", targets: targetOf(params.id) });
       return tx.emit(webhookTest, { webhook_id: params.id });
     });
     return { status: 202, body: { event_id: eventId } };

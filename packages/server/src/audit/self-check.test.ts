@@ -46,6 +46,13 @@ async function nextCheck(chain: string): Promise<ChainJson> {
   });
 }
 
+/** The metric, when a self-check has found a bad chain. */
+async function badChains(): Promise<number | null> {
+  const text = await (await fetch(env.service.running.metricsUrl ?? "")).text();
+  const [, count] = /^emanet_audit_bad_chains (\d+)$/m.exec(text) ?? assert.fail("no metric");
+  return Number(count) === 0 ? null : Number(count);
+}
+
 let chain = "";
 let auth = { authorization: "" };
 
@@ -74,6 +81,7 @@ describe("the nightly self-check", () => {
     assert.deepEqual([bad_seq, finding], [3, "its hash is not that of its content"]);
     const mail = await messageTo(env.service.dataDir, "staff@emanet.invalid", "audit_check_failed_staff");
     assert.ok(mail.text.includes(chain) && mail.text.includes("İlk bozuk kayıt: 3"), mail.text);
+    assert.ok((await env.until(badChains)) >= 1);
   });
 
   test("names a record that was deleted", async () => {

@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
 import type { ReadTx } from "../kernel/tx.ts";
-import { checkpointsBetween } from "./checkpoint-store.ts";
+import { type CheckpointRow, checkpointsBetween } from "./checkpoint-store.ts";
 import { type ExportedRecord, type ExportFormat, formats, type LineWriter, type Opening } from "./export-formats.ts";
 import type { Identities } from "./identities.ts";
 import { type RecordFilter, type RecordTexts, readTexts } from "./record-store.ts";
@@ -44,11 +44,13 @@ const settledMs = 5 * 60_000;
 /** Records of one query: some 700 KB of text. */
 const recordsPerRead = 1_000;
 
+/** Queries that run ahead of what is sent, so that the database works while lines are made. They are the memory of an export. */
+const readsAhead = 3;
+
 /** The whole content, in the format's bytes. */
 export async function* exportBytes(content: ExportContent): AsyncGenerator<Buffer> {
-  const { opening, read, closing } = content;
-  const { chain, last_seq: last } = opening;
-  const lines = new CheckedLines(formats[content.format].writer(chain));
+  const { opening, closing } = content;
+  const lines = new CheckedLines(formats[content.format].writer(opening.chain));
   const digest = createHash("sha256");
   const hashed = (text: string) => {
     const bytes = Buffer.from(text);
@@ -57,26 +59,66 @@ export async function* exportBytes(content: ExportContent): AsyncGenerator<Buffe
   };
   yield hashed(lines.opening(opening));
   let records = 0;
-  const next = (after: number) => {
-    const rows = read((tx) => readTexts(tx, chain, { after, last, limit: recordsPerRead }, content.filters));
-    // Reported when it is awaited. A client that leaves before is no reason for an error.
-    rows.catch(() => undefined);
-    return rows;
-  };
-  let batch = next(opening.first_seq - 1);
-  for (;;) {
-    const rows = await batch;
-    const end = rows.at(-1)?.seq;
-    if (end === undefined) break;
-    // The next records are read while these are sent.
-    const isLast = rows.length < recordsPerRead;
-    if (!isLast) batch = next(end);
-    yield hashed(await linesOf(content, lines, rows));
-    records += rows.length;
-    if (isLast) break;
+  for await (const batch of content.opening.selection === "all" ? rangesOf(content) : selectedOf(content)) {
+    if (batch.rows.length === 0) continue;
+    yield hashed(linesOf(content, lines, batch));
+    records += batch.rows.length;
   }
   const made = { records, content_sha256: digest.digest("hex") };
   yield Buffer.from(lines.writer.closing({ records, checkpoint: closing, statement: await content.sign(made) }));
+}
+
+/** Records, and the checkpoints that were made between them. */
+interface Batch {
+  readonly rows: readonly RecordTexts[];
+  readonly checkpoints: readonly Pick<CheckpointRow, "seq" | "jws">[];
+}
+
+/** All records of a part. Its numbers have no gaps, so that several queries can run at the same time. */
+async function* rangesOf(content: ExportContent): AsyncGenerator<Batch> {
+  const { opening, read, createdAt } = content;
+  const { chain, first_seq: first, last_seq: last } = opening;
+  const before = new Date(createdAt.getTime() - settledMs);
+  const readRange = (after: number) => {
+    const end = Math.min(after + recordsPerRead, last);
+    // Both travel together.
+    const batch = read(async (tx) => {
+      const [rows, checkpoints] = await Promise.all([
+        readTexts(tx, chain, { after, last: end, limit: recordsPerRead }, content.filters),
+        checkpointsBetween(tx, chain, after + 1, end, before),
+      ]);
+      return { rows, checkpoints };
+    });
+    // Reported when it is awaited. A client that leaves before is no reason for an error.
+    batch.catch(() => undefined);
+    return batch;
+  };
+  const ahead: Promise<Batch>[] = [];
+  for (let next = first - 1; next < last || ahead.length > 0; ) {
+    for (; next < last && ahead.length < readsAhead; next += recordsPerRead) ahead.push(readRange(next));
+    const batch = await ahead.shift();
+    if (batch !== undefined) yield batch;
+  }
+}
+
+/** The records that filters choose. A selection with gaps does not show the hashes between them, and so no checkpoints. */
+async function* selectedOf({ opening, read, filters }: ExportContent): AsyncGenerator<Batch> {
+  const { chain, last_seq: last } = opening;
+  const readNext = (after: number) => {
+    const rows = read((tx) => readTexts(tx, chain, { after, last, limit: recordsPerRead }, filters));
+    rows.catch(() => undefined);
+    return rows;
+  };
+  let batch = readNext(opening.first_seq - 1);
+  for (;;) {
+    const rows = await batch;
+    const end = rows.at(-1)?.seq;
+    const isLast = rows.length < recordsPerRead;
+    // The next records are read while these are sent.
+    if (!isLast && end !== undefined) batch = readNext(end);
+    yield { rows, checkpoints: [] };
+    if (isLast) return;
+  }
 }
 
 /** 64 bits find what was changed by accident. What was changed on purpose is found by the hashes and the signature. */
@@ -111,13 +153,8 @@ class CheckedLines {
 }
 
 /** The lines of some records, with the checkpoints that were made between them. */
-async function linesOf(content: ExportContent, lines: CheckedLines, rows: readonly RecordTexts[]): Promise<string> {
-  const { opening, read, identities, mask } = content;
-  const [first, last] = [rows.at(0)?.seq ?? 0, rows.at(-1)?.seq ?? 0];
-  const before = new Date(content.createdAt.getTime() - settledMs);
-  // A part with gaps does not show the hashes between them.
-  const checkpoints =
-    opening.selection === "all" ? await read((tx) => checkpointsBetween(tx, opening.chain, first, last, before)) : [];
+function linesOf({ opening, identities, mask }: ExportContent, lines: CheckedLines, batch: Batch): string {
+  const { rows, checkpoints } = batch;
   let text = "";
   let at = 0;
   for (const row of rows) {

@@ -27,6 +27,7 @@ const commands: Record<VerbName, () => Promise<Command>> = {
   scrub: async () => (await import("./commands/upkeep.ts")).upkeep,
   rebuild: async () => (await import("./commands/upkeep.ts")).upkeep,
   stats: async () => (await import("./commands/upkeep.ts")).upkeep,
+  orders: async () => (await import("./commands/orders.ts")).orders,
   schedule: async () => (await import("./commands/schedule.ts")).schedule,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   completion: async () => (await import("./commands/completion.ts")).completion,

@@ -1387,6 +1387,8 @@ export interface NewSnapshot {
   readonly trigger?: "manual" | "api" | "schedule" | "e_archive" | undefined;
   /** Your own id of this backup. */
   readonly external_reference?: string | undefined;
+  /** The taxpayer whose vault is meant, by VKN or TCKN. */
+  readonly tax_id?: string | undefined;
   /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
   readonly metadata?: { readonly [name: string]: string } | undefined;
 }

@@ -59,6 +59,15 @@ export function snapshotReads({ reads }: EmanetClient, id: string): ReadTranspor
   };
 }
 
+/** Reads for an order: only what it names, while it runs. */
+export function orderReads({ orders }: EmanetClient, id: string): ReadTransport {
+  const operations = { open: "readOpen", items: "readItems", frames: "readFrames", keys: "readKeys" } as const;
+  return {
+    call: (operation, body) => orders[operations[operation]]({ id, body }, once),
+    pack: (name, range) => orders.readPack({ id, name }, { ...once, headers: { range } }),
+  };
+}
+
 export function readCalls(
   transport: ReadTransport,
   wait: (ms: number) => Promise<void>,

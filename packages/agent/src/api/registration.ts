@@ -79,12 +79,39 @@ export async function vaultWriter(
   if (found !== undefined) return writerOf(agent, found);
   const { keys } = await connection.client.agents.getKeys({ id: agent.id });
   const renewed = storeAgent(connection, { ...agent, keys });
-  const now = keysOf(renewed, vaultId);
+  const now = keysOf(renewed, vaultId) ?? (await vaultWriters(context, connection, [vaultId])).get(vaultId);
+  if (now !== undefined && "signer" in now) return now;
   if (now === undefined)
     throw new CommandFailure(`this agent may not write to the vault ${vaultId}`, {
       advice: "A manager adds the vault to the agent, or `emanet login --vault` asks for it.",
     });
   return writerOf(renewed, now);
+}
+
+/** Vaults that are added in one request: each is opened by the service for it. */
+const vaultsPerRequest = 50;
+
+/** The writer's keys of many vaults, by their id. Those that the agent does not have yet are asked for. */
+export async function vaultWriters(
+  context: AgentContext,
+  connection: Connection,
+  vaultIds: readonly string[],
+): Promise<ReadonlyMap<string, VaultWriter>> {
+  let agent = await ensureAgent(context, connection);
+  const missing = [...new Set(vaultIds)].filter((id) => keysOf(agent, id) === undefined);
+  const mayAdd = connection.signIn.identity.kind === "client";
+  for (let at = 0; mayAdd && at < missing.length; at += vaultsPerRequest)
+    agent = await register(context, connection, agent.seed, { vaults: missing.slice(at, at + vaultsPerRequest) });
+  if (!mayAdd && missing.length > 0) {
+    const { keys } = await connection.client.agents.getKeys({ id: agent.id });
+    agent = storeAgent(connection, { ...agent, keys });
+  }
+  const keysById = new Map(agent.keys.map((keys) => [keys.vault_id, keys]));
+  const found = vaultIds.flatMap((id): (readonly [string, VaultWriter])[] => {
+    const keys = keysById.get(id);
+    return keys === undefined ? [] : [[id, writerOf(agent, keys)]];
+  });
+  return new Map(found);
 }
 
 async function register(

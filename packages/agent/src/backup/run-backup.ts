@@ -1,6 +1,6 @@
 /** One backup: begins a snapshot at its destination, runs the engine, remembers how it ended. */
 
-import type { BackupResult, BackupSource } from "@emanet/engine/backup";
+import type { BackupProgress, BackupResult, BackupSource } from "@emanet/engine/backup";
 import { CutWorkerPool, runBackup } from "@emanet/engine/backup";
 import { garbageCollector, stopHeapGrowth } from "@emanet/engine-cli";
 import type { AgentContext } from "../context.ts";
@@ -67,26 +67,14 @@ async function attempt(context: AgentContext, job: BackupJob, again: boolean): P
 }
 
 async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnapshot): Promise<BackupResult> {
-  const { wishes, source, threads, progress, destination } = job;
-  const { cache } = begun;
+  const { wishes, source, threads, progress, destination, readsAll } = job;
   const collectGarbage = garbageCollector();
   const pool = new CutWorkerPool(threads, stopHeapGrowth);
   const ended = new AbortController();
   expectTotal(job, destination.folder, ended.signal);
   try {
-    return await runBackup({
-      ...begun,
-      ctx: context,
-      pool,
-      source,
-      signal: context.signal,
-      details: {
-        label: wishes.label ?? undefined,
-        trigger: wishes.trigger,
-        taxpayer: wishes.taxpayerId ?? undefined,
-        externalReference: wishes.reference ?? undefined,
-      },
-      cache: job.readsAll ? undefined : cache,
+    return await engineBackup(context, {
+      ...{ begun, wishes, pool, source, readsAll },
       onProgress: ({ files, bytes, storedBytes }) => {
         collectGarbage(files);
         progress.report({ files, bytes, newBytes: storedBytes });
@@ -94,9 +82,39 @@ async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnap
     });
   } finally {
     ended.abort();
-    cache.close();
+    begun.cache.close();
     await pool.close();
   }
+}
+
+/** Of a pack, which is held in memory until it is sent. */
+const packBytes = 16 * 1024 * 1024;
+
+export interface EngineBackup {
+  readonly begun: BegunSnapshot;
+  readonly wishes: SnapshotWishes;
+  readonly pool: CutWorkerPool;
+  readonly source: BackupSource;
+  readonly readsAll: boolean;
+  readonly onProgress: (progress: BackupProgress) => void;
+}
+
+/** Runs the engine for a snapshot that was begun. The caller closes the cache and the pool. */
+export function engineBackup(context: AgentContext, backup: EngineBackup): Promise<BackupResult> {
+  const { begun, wishes, pool, source, readsAll, onProgress } = backup;
+  return runBackup({
+    ...begun,
+    ...{ ctx: context, pool, source, signal: context.signal, onProgress },
+    details: {
+      label: wishes.label ?? undefined,
+      trigger: wishes.trigger,
+      taxpayer: wishes.taxpayerId ?? undefined,
+      externalReference: wishes.reference ?? undefined,
+    },
+    // One pack is one unit: an interrupted run sends at most that much again.
+    settings: { packBytes, unitBytes: packBytes },
+    cache: readsAll ? undefined : begun.cache,
+  });
 }
 
 /** A bar needs to know how much there is: as much as last time, or what a walk finds meanwhile. */

@@ -15,8 +15,9 @@ import { filterOf } from "../filter/file-filter.ts";
 import { bytesText, durationText, numberText } from "../output/numbers.ts";
 import { ProgressBar } from "../output/progress-bar.ts";
 import { pathData, safeText } from "../output/safe-text.ts";
+import { profilePatterns } from "../taxpayers/profiles.ts";
 import type { Command, Run } from "./command.ts";
-import { progressOutput, threadsOf } from "./options.ts";
+import { maxKilobytes, progressOutput, threadsOf } from "./options.ts";
 
 /** Warnings that a person reads; --json has all. */
 const shownWarnings = 10;
@@ -28,6 +29,7 @@ export const backup: Command = async (run) => {
   if (input === null && line.words.length === 0) throw usage("backup needs at least one path, or --stdin NAME");
   if (input !== null && line.words.length > 0) throw usage("--stdin takes the place of paths");
   const wishes = wishesOf(line);
+  if (line.has("per-taxpayer")) return (await import("./backup-taxpayers.ts")).backupTaxpayers(run, wishes);
   const destination = await destinationOf(run);
   const progress = new ProgressBar(progressOutput(run), {
     now: run.now,
@@ -69,9 +71,6 @@ async function destinationOf(run: Run): Promise<Destination> {
   return serviceDestination(run, connect(run, "writing", limit === null ? null : throttle(limit * 1000, run)));
 }
 
-/** Ten gigabytes per second: more than any line has. */
-const maxKilobytes = 10_000_000;
-
 function wishesOf(line: CommandLine): SnapshotWishes {
   const trigger = line.text("trigger") ?? "manual";
   if (!isTrigger(trigger)) throw usage(`--trigger is one of ${triggers.join(", ")}`);
@@ -98,7 +97,7 @@ function filesSource(line: CommandLine): BackupSource {
   } catch (error) {
     throw new CommandFailure(`cannot read ${systemCode(error) ?? ""}: ${missing(line.words)}`, { cause: error });
   }
-  const keeps = filterOf(line, path.resolve(first))?.keeps;
+  const keeps = filterOf(line, path.resolve(first), profilePatterns(line.text("profile")))?.keeps;
   const [excludesCaches, oneFileSystem] = [line.has("exclude-caches"), line.has("one-file-system")];
   const filter =
     keeps === undefined && !excludesCaches && !oneFileSystem ? null : { keeps, excludesCaches, oneFileSystem };

@@ -10,7 +10,7 @@ import type { Run } from "./command.ts";
 const maxThreads = 64;
 
 /** Ten gigabytes per second: more than any line has. */
-const maxKilobytes = 10_000_000;
+export const maxKilobytes = 10_000_000;
 
 export function threadsOf(line: CommandLine, cores: number): number {
   return line.number("threads", 0, maxThreads) ?? cores;

@@ -73,12 +73,11 @@ function optionsOf({ line }: Run, source: string): readonly string[] {
   const lists = (["include", "exclude", "exclude-file"] as const).flatMap((name) =>
     line.list(name).map((value) => `--${name}=${name === "exclude-file" ? path.resolve(value) : value}`),
   );
+  const flags = (["exclude-caches", "per-taxpayer"] as const).filter((name) => line.has(name));
+  const profile = line.text("profile");
   return [
-    `--source=${source}`,
-    "--trigger=schedule",
-    "--quiet",
-    ...lists,
-    ...(line.has("exclude-caches") ? ["--exclude-caches"] : []),
+    ...[`--source=${source}`, "--trigger=schedule", "--quiet", ...lists, ...flags.map((name) => `--${name}`)],
+    ...(profile === null ? [] : [`--profile=${profile}`]),
   ];
 }
 

@@ -15,6 +15,9 @@ const english = {
   summarySnapshot: (id: string) => `  snapshot  ${id}`,
   notComplete: (path: string, why: string) => `  not in the backup as it should be: ${path} (${why})`,
   moreWarnings: (count: string) => `  and ${count} more; --json lists all of them`,
+  taxpayersBackedUp: (count: string, all: string, time: string) =>
+    `${count} of ${all} taxpayers are backed up (${time}).`,
+  taxpayerFailed: (taxId: string, why: string) => `  not backed up: ${taxId} (${why})`,
   noSnapshots: "There are no snapshots.",
   nothingFound: "Nothing was found.",
   noDifference: "There is no difference.",
@@ -71,6 +74,8 @@ const turkish: TextTable = {
   summarySnapshot: (id) => `  yedek     ${id}`,
   notComplete: (path, why) => `  yedekte olması gerektiği gibi değil: ${path} (${why})`,
   moreWarnings: (count) => `  ve ${count} tane daha; --json hepsini yazar`,
+  taxpayersBackedUp: (count, all, time) => `${all} mükellefin ${count} tanesi yedeklendi (${time}).`,
+  taxpayerFailed: (taxId, why) => `  yedeklenemedi: ${taxId} (${why})`,
   noSnapshots: "Yedek yok.",
   nothingFound: "Bir şey bulunamadı.",
   noDifference: "Fark yok.",

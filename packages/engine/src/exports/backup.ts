@@ -3,7 +3,7 @@
  * faster (docs/decisions/0125).
  */
 
-export type { BackupResult } from "../backup/backup.ts";
+export type { BackupProgress, BackupResult } from "../backup/backup.ts";
 export { runBackup } from "../backup/backup.ts";
 export { LocalTarget } from "../backup/local-target.ts";
 export type { UploadTarget } from "../backup/upload-target.ts";

@@ -23,7 +23,17 @@ export const optionalFields = {
   external_reference: Type.Optional(externalReference),
 };
 
-export const newSnapshotFields = { source, ...optionalFields, metadata: Type.Optional(metadata) };
+/** Only in a body: a tax number does not belong into an address. */
+const taxId = Type.String({
+  ...{ minLength: 10, maxLength: 11, pattern: "^[0-9]{10,11}$", examples: ["4540536920"] },
+  description: "The taxpayer whose vault is meant, by VKN or TCKN.",
+});
+
+export const newSnapshotFields = {
+  ...{ source, ...optionalFields },
+  tax_id: Type.Optional(taxId),
+  metadata: Type.Optional(metadata),
+};
 
 export const newSnapshot = closed(newSnapshotFields, { title: "NewSnapshot" });
 

@@ -17,6 +17,7 @@ export interface NewUpload {
   readonly label?: string | undefined;
   readonly vault_id?: string | undefined;
   readonly taxpayer_id?: string | undefined;
+  readonly tax_id?: string | undefined;
   readonly trigger?: Trigger | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly external_reference?: string | undefined;
@@ -87,7 +88,7 @@ export async function openTarget(
 }
 
 function targetOf({ wanted }: Wanted) {
-  return { source: wanted.source, vaultId: wanted.vault_id, taxpayerId: wanted.taxpayer_id };
+  return { source: wanted.source, vaultId: wanted.vault_id, taxpayerId: wanted.taxpayer_id, taxId: wanted.tax_id };
 }
 
 /** An agent writes to its own vaults only, also in one call and file by file. */

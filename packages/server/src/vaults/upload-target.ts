@@ -19,7 +19,14 @@ import {
   type SourceRow,
 } from "./source-store.ts";
 import { allowedVaults, isVaultAllowed } from "./vault-restriction.ts";
-import { findDefaultVault, findVault, findVaultOfTaxpayer, lockVault, type VaultRow } from "./vault-store.ts";
+import {
+  findDefaultVault,
+  findVault,
+  findVaultOfTaxId,
+  findVaultOfTaxpayer,
+  lockVault,
+  type VaultRow,
+} from "./vault-store.ts";
 import { type Writer, writerOf } from "./writers.ts";
 
 /** What a request says about its target. */
@@ -28,6 +35,8 @@ export interface UploadTarget {
   readonly source: string;
   readonly vaultId?: string | undefined;
   readonly taxpayerId?: string | undefined;
+  /** The tax number of a taxpayer. */
+  readonly taxId?: string | undefined;
 }
 
 export interface TargetCaller {
@@ -164,7 +173,7 @@ export async function makeSource(
 export async function targetVault(
   tx: ReadTx,
   caller: TargetCaller,
-  target: Pick<UploadTarget, "vaultId" | "taxpayerId">,
+  target: Pick<UploadTarget, "vaultId" | "taxpayerId" | "taxId">,
 ): Promise<VaultRow> {
   return (await namedVault(tx, caller, target)) ?? defaultVault(tx, caller);
 }
@@ -193,11 +202,11 @@ async function findTarget(
 async function namedVault(
   tx: ReadTx,
   caller: TargetCaller,
-  target: Pick<UploadTarget, "vaultId" | "taxpayerId">,
+  target: Pick<UploadTarget, "vaultId" | "taxpayerId" | "taxId">,
 ): Promise<VaultRow | null> {
-  const { vaultId, taxpayerId } = target;
+  const { vaultId, taxpayerId, taxId } = target;
   const { principal } = caller;
-  const usable = (vault: VaultRow | undefined, member: "vault_id" | "taxpayer_id") => {
+  const usable = (vault: VaultRow | undefined, member: "vault_id" | "taxpayer_id" | "tax_id") => {
     if (vault === undefined || !isVaultAllowed(principal, vault.id)) throw wrong(caller, member);
     return vault;
   };
@@ -205,7 +214,10 @@ async function namedVault(
   const byTaxpayer =
     taxpayerId && usable(await findVaultOfTaxpayer(tx, principal.accountId, taxpayerId), "taxpayer_id");
   if (byId && byTaxpayer && byId.id !== byTaxpayer.id) throw wrong(caller, "taxpayer_id");
-  return byId || byTaxpayer || null;
+  const byTaxId = taxId && usable(await findVaultOfTaxId(tx, principal.accountId, taxId), "tax_id");
+  const named = byId || byTaxpayer || null;
+  if (byTaxId && named !== null && named.id !== byTaxId.id) throw wrong(caller, "tax_id");
+  return named ?? (byTaxId || null);
 }
 
 async function defaultVault(tx: ReadTx, caller: TargetCaller): Promise<VaultRow> {
@@ -221,7 +233,7 @@ async function defaultVault(tx: ReadTx, caller: TargetCaller): Promise<VaultRow>
 
 function wrong(
   { place, language }: TargetCaller,
-  member: "source" | "vault_id" | "taxpayer_id",
+  member: "source" | "vault_id" | "taxpayer_id" | "tax_id",
   code: "not_allowed" | "required" = "not_allowed",
 ): Problem {
   return new Problem("validation_failed", { errors: [invalidField(`${place}/${member}`, code, language)] });

@@ -52,6 +52,16 @@ export async function findVaultOfTaxpayer(
   return vaults(tx, accountId).where("vaults.taxpayer_id", "=", taxpayerId).executeTakeFirst();
 }
 
+/** The vault of the taxpayer with this tax number, which is unique in the account. */
+export async function findVaultOfTaxId(tx: ReadTx, accountId: string, taxId: string): Promise<VaultRow | undefined> {
+  const taxpayer = tx.db
+    .selectFrom("taxpayers")
+    .select("taxpayers.id")
+    .where("taxpayers.account_id", "=", accountId)
+    .where("taxpayers.tax_id", "=", taxId);
+  return vaults(tx, accountId).where("vaults.taxpayer_id", "=", taxpayer).executeTakeFirst();
+}
+
 /** The same as {@link findVault}, held until the end of the transaction. Uploads that store at the same time wait. */
 export async function lockVault(tx: Tx, accountId: string, id: string): Promise<VaultRow | undefined> {
   await tx.db

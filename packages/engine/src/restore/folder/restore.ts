@@ -55,6 +55,8 @@ export interface RestoreOptions {
   readonly hashAll?: boolean | undefined;
   /** Restore the owners of files. Needs privileges; off by default. */
   readonly owners?: boolean | undefined;
+  /** The target folder itself keeps its mode and time: it may be a private one. */
+  readonly leavesTarget?: boolean | undefined;
   /** For a folder that has files already: which of them are replaced. Otherwise the folder must be new (`target`). */
   readonly overwrite?: OverwriteMode | undefined;
   /** Delete what is in restored directories and not in the snapshot. Only with `overwrite`. */
@@ -127,7 +129,8 @@ class Restore {
     for (const each of deferred.reverse()) this.#completeDeferred(each);
     // Removing the state file changes the time of the folder. So the folder gets its time after that.
     this.#folder.close();
-    if (top !== undefined) this.#completeDeferred(top);
+    const isTarget = paths === undefined;
+    if (top !== undefined && !(isTarget && this.#options.leavesTarget === true)) this.#completeDeferred(top);
     // These frames have a damage mark and could be read.
     const wronglyMarked = this.#outcome.readableMarkedFrames();
     if (wronglyMarked.length > 0) await port.reportReadable(wronglyMarked);

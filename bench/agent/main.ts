@@ -1,0 +1,203 @@
+/**
+ * `npm run bench:agent`: the agent and a service of its own on this machine, with a line between them that delays every byte.
+ *
+ *   npm run --silent bench:agent -- [--taxpayers 300] [--files 200] [--changed 20] [--delay 30]   nights of an office, one snapshot per taxpayer
+ *   npm run --silent bench:agent -- --many 1000000                                     one folder with so many files: peak memory of the agent
+ *
+ * Prints wall times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { httpsFetch } from "../../packages/agent/src/api/https-fetch.ts";
+import { sandboxSettings, startMain } from "../../packages/server/src/testing/main-process.ts";
+import { clientCredentials, createClient } from "../../sdks/typescript/src/index.ts";
+import { unlimited } from "../../tests/crash/testing/service-under-test.ts";
+import { bundleAgent } from "../../tools/bundle-agent.ts";
+
+const { values } = parseArgs({
+  options: {
+    taxpayers: { type: "string", default: "300" },
+    files: { type: "string", default: "200" },
+    changed: { type: "string", default: "20" },
+    delay: { type: "string", default: "30" },
+    many: { type: "string" },
+  },
+});
+
+/** The file cache takes only files that changed a while before a backup. */
+const oldSeconds = 1_700_000_000;
+
+const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
+const cleanups: (() => unknown)[] = [];
+try {
+  await main();
+} finally {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  const service = await startService();
+  const line = await startDelayedLine(Number(new URL(service.url).port), Number(values.delay) / 2);
+  const agent = await makeAgent(service, `https://127.0.0.1:${line}`);
+  if (values.many !== undefined) return manyFiles(agent, Number(values.many));
+  await nights(service, agent);
+}
+
+interface Service {
+  readonly url: string;
+  readonly caFile: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly pid: number;
+}
+
+async function startService(): Promise<Service> {
+  const data = path.join(folder, "data");
+  const after = (work: () => unknown) => void cleanups.push(work);
+  const main = startMain({ after }, { settings: { ...sandboxSettings(data), ...unlimited, EMANET_LOG_LEVEL: "warn" } });
+  const url = await main.ready();
+  const first = JSON.parse(readFileSync(path.join(data, "first-run.json"), "utf8")) as {
+    ca_file: string;
+    demo: { client_id: string; client_secret: string };
+  };
+  const { client_id: clientId, client_secret: clientSecret } = first.demo;
+  return { url, caFile: path.resolve(data, first.ca_file), clientId, clientSecret, pid: main.pid };
+}
+
+/** A line that delivers every byte so many milliseconds later, in both directions. */
+async function startDelayedLine(port: number, delayMs: number): Promise<number> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((client) => {
+    const target = net.connect(port, "127.0.0.1");
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(from);
+      from.setNoDelay(true);
+      from.on("data", (bytes) => setTimeout(() => to.writable && to.write(bytes), delayMs));
+      from.on("end", () => setTimeout(() => to.end(), delayMs));
+      from.on("error", () => to.destroy());
+      from.on("close", () => sockets.delete(from));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as net.AddressInfo).port;
+}
+
+type Agent = (
+  ...args: readonly string[]
+) => Promise<{ seconds: number; peakMib: number; last: Record<string, unknown> }>;
+
+async function makeAgent(service: Service, url: string): Promise<Agent> {
+  const command = await bundleAgent(path.join(folder, "agent"));
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: folder, EMANET_URL: url, EMANET_CA_FILE: service.caFile },
+    ...{ EMANET_CLIENT_ID: service.clientId, EMANET_CLIENT_SECRET: service.clientSecret },
+  };
+  return async (...args) => {
+    const began = performance.now();
+    const child = spawn(process.execPath, [command, ...args, "--json", "--quiet"], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let [stdout, peakMib] = ["", 0];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    const watch = setInterval(() => {
+      peakMib = Math.max(peakMib, peakOf(child.pid ?? 0));
+    }, 100);
+    const [code] = await once(child, "close");
+    clearInterval(watch);
+    if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}: ${stdout.slice(-500)}`);
+    const last = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}") as Record<string, unknown>;
+    return { seconds: (performance.now() - began) / 1000, peakMib, last };
+  };
+}
+
+/** The largest resident size of a process so far, in MiB. */
+function peakOf(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+  } catch {
+    // It has just ended.
+    return 0;
+  }
+}
+
+async function nights(service: Service, agent: Agent): Promise<void> {
+  const [taxpayers, files, changed] = [Number(values.taxpayers), Number(values.files), Number(values.changed)];
+  const transport = httpsFetch({ ca: readFileSync(service.caFile, "utf8"), userAgent: "bench" });
+  const client = createClient({
+    baseUrl: service.url,
+    credentials: clientCredentials(service),
+    platform: { fetch: transport.fetch },
+  });
+  const office = path.join(folder, "e-defter");
+  const numbers = Array.from({ length: taxpayers }, (_, i) => taxNumber(i));
+  for (const tax_id of numbers) await client.taxpayers.create({ body: { name: `Mükellef ${tax_id}`, tax_id } });
+  transport.close();
+  for (const number of numbers)
+    for (let i = 0; i < files; i++)
+      writeOld(
+        path.join(office, "Luca", number, `${Math.floor(i / 50)}`, `${i}.xml`),
+        `<a n="${number}" i="${i}">${"<satır/>".repeat(100)}</a>`,
+      );
+  const night = async (name: string) => {
+    const { seconds, peakMib, last } = await agent("backup", office, "--source", "e-defter", "--per-taxpayer");
+    const sent = `${((last.new_bytes as number) / 1e6).toFixed(1)} MB`;
+    console.log(
+      `${name.padEnd(24)} ${seconds.toFixed(1).padStart(7)} s  ${peakMib.toFixed(0).padStart(5)} MiB agent  ${peakOf(service.pid).toFixed(0).padStart(5)} MiB service  ${sent} sent`,
+    );
+  };
+  console.log(`${taxpayers} taxpayers with ${files} files each, ${values.delay} ms of round trip`);
+  await night("first night");
+  await night("second night");
+  await night("quiet night");
+  for (const number of numbers.slice(0, changed))
+    writeOld(path.join(office, "Luca", number, "0", "0.xml"), `<b n="${number}"/>`, 1000);
+  await night(`night, ${changed} changed`);
+  await night("quiet night");
+}
+
+async function manyFiles(agent: Agent, count: number): Promise<void> {
+  const from = path.join(folder, "tek klasör");
+  for (let i = 0; i < count; i++) writeOld(path.join(from, `fatura-${String(i).padStart(8, "0")}.xml`), `<a>${i}</a>`);
+  for (const name of ["first backup", "again"]) {
+    const { seconds, peakMib } = await agent("backup", from, "--source", "çok");
+    console.log(`${count} files in one folder, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB`);
+  }
+}
+
+const made = new Set<string>();
+
+function writeOld(file: string, content: string, later = 0): void {
+  const inside = path.dirname(file);
+  if (!made.has(inside)) mkdirSync(inside, { recursive: true });
+  made.add(inside);
+  writeFileSync(file, content);
+  utimesSync(file, oldSeconds + later, oldSeconds + later);
+}
+
+/** The i-th tax number of a firm with a right check digit. */
+function taxNumber(i: number): string {
+  const digits = Array.from(String(100_000_000 + i * 7919), Number);
+  const sum = digits.reduce((total, digit, at) => {
+    const t = (digit + 9 - at) % 10;
+    return total + (t === 9 ? 9 : (t * 2 ** (9 - at)) % 9);
+  }, 0);
+  return `${digits.join("")}${(10 - (sum % 10)) % 10}`;
+}

@@ -1,0 +1,206 @@
+/**
+ * One snapshot for each taxpayer of an office, in one run: the snapshots are created by one call for up to 300 of them, then several
+ * uploads run at the same time. A taxpayer whose backup fails does not stop the others.
+ */
+
+import type { BatchResult, CreatedSnapshot } from "@emanet/client/source";
+import type { BackupResult, BackupSource } from "@emanet/engine/backup";
+import { CutWorkerPool } from "@emanet/engine/backup";
+import { RemoteTarget } from "@emanet/engine/remote";
+import { stopHeapGrowth } from "@emanet/engine-cli";
+import { uploadCalls } from "../api/calls.ts";
+import type { Connection } from "../api/connection.ts";
+import type { VaultWriter } from "../api/registration.ts";
+import { ensureAgent, vaultWriters } from "../api/registration.ts";
+import type { AgentContext } from "../context.ts";
+import { CommandFailure, exitCodes } from "../failure.ts";
+import type { ProgressBar } from "../output/progress-bar.ts";
+import { withLock } from "../state/locks.ts";
+import { storeResult } from "../state/source-results.ts";
+import type { SnapshotWishes } from "./destination.ts";
+import { engineBackup } from "./run-backup.ts";
+import { openCache } from "./service-destination.ts";
+
+/** The largest batch of the API. */
+const maxBatch = 300;
+
+/** Uploads at the same time: enough to hide the delay of a line, few enough for the service and for this machine's memory. */
+const atOnce = 12;
+
+export interface TaxpayerJob {
+  readonly taxId: string;
+  readonly source: BackupSource;
+}
+
+export interface TaxpayerOutcome {
+  readonly taxId: string;
+  readonly snapshotId: string | null;
+  readonly result: BackupResult | null;
+  /** Why there is none. */
+  readonly error: unknown;
+}
+
+export interface TaxpayerRun {
+  readonly connection: Connection;
+  readonly wishes: SnapshotWishes;
+  readonly jobs: readonly TaxpayerJob[];
+  readonly threads: number;
+  readonly readsAll: boolean;
+  readonly progress: ProgressBar;
+  readonly onOutcome: (outcome: TaxpayerOutcome) => void;
+}
+
+export async function backUpTaxpayers(context: AgentContext, run: TaxpayerRun): Promise<void> {
+  const { connection, wishes } = run;
+  const locked = await withLock(connection.folder, `backup ${wishes.source}`, async () => {
+    await ensureAgent(context, connection);
+    const pool = new CutWorkerPool(run.threads, stopHeapGrowth);
+    try {
+      for (let at = 0; at < run.jobs.length; at += maxBatch)
+        await backUpBatch(context, run, run.jobs.slice(at, at + maxBatch), pool);
+    } finally {
+      await pool.close();
+    }
+  });
+  if (locked === null)
+    throw new CommandFailure(`another backup of ${wishes.source} is running`, { exitCode: exitCodes.busy });
+}
+
+async function backUpBatch(
+  context: AgentContext,
+  run: TaxpayerRun,
+  jobs: readonly TaxpayerJob[],
+  pool: CutWorkerPool,
+): Promise<void> {
+  const { client } = run.connection;
+  const { source, label, trigger, reference } = run.wishes;
+  const items = jobs.map(({ taxId }) => ({
+    ...{ source, trigger, tax_id: taxId },
+    ...(label !== null && { label }),
+    ...(reference !== null && { external_reference: reference }),
+  }));
+  const { results } = await client.snapshots.createBatch({ body: { items } });
+  const made = results.flatMap(({ index, snapshot }) => {
+    const job = jobs[index];
+    return job === undefined || snapshot === undefined ? [] : [{ job, snapshot }];
+  });
+  for (const result of results) if (result.snapshot === undefined) refuse(context, run, jobs[result.index], result);
+  const writers = await vaultWriters(
+    context,
+    run.connection,
+    made.map(({ snapshot }) => snapshot.vault_id),
+  );
+  const amounts = new Amounts(run.progress);
+  const next = made.values();
+  const worker = async () => {
+    for (const { job, snapshot } of next) {
+      context.signal.throwIfAborted();
+      const writer = writers.get(snapshot.vault_id);
+      if (writer === undefined)
+        await skip(run, job, snapshot, new CommandFailure("this agent may not write to its vault"));
+      else await backUpOne(context, run, { job, snapshot, writer, pool, amounts });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+interface OneTaxpayer {
+  readonly job: TaxpayerJob;
+  readonly snapshot: CreatedSnapshot;
+  readonly writer: VaultWriter;
+  readonly pool: CutWorkerPool;
+  readonly amounts: Amounts;
+}
+
+async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpayer): Promise<void> {
+  const { connection, wishes } = run;
+  const { job, snapshot, writer, pool, amounts } = one;
+  const cache = openCache(context, connection, snapshot.source.id);
+  const call = uploadCalls(connection.client, snapshot.id);
+  try {
+    const result = await engineBackup(context, {
+      begun: {
+        ...writer,
+        target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms) }),
+        ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", ""), cache },
+      },
+      ...{ wishes, pool, source: job.source, readsAll: run.readsAll },
+      onProgress: (progress) => amounts.report(job.taxId, progress),
+    });
+    remember(context, run, job, { snapshotId: snapshot.id, result });
+    run.onOutcome({ taxId: job.taxId, snapshotId: snapshot.id, result, error: null });
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    remember(context, run, job, { snapshotId: null, result: null, error });
+    run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
+  } finally {
+    cache.close();
+  }
+}
+
+/** A snapshot that was made and gets no content is canceled. */
+async function skip(
+  { connection, onOutcome }: TaxpayerRun,
+  job: TaxpayerJob,
+  { id }: CreatedSnapshot,
+  error: Error,
+): Promise<void> {
+  // The service abandons it in any case, a day later.
+  await connection.client.snapshots.cancel({ id }).catch(() => undefined);
+  onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
+}
+
+function refuse(context: AgentContext, run: TaxpayerRun, job: TaxpayerJob | undefined, { problem }: BatchResult): void {
+  if (job === undefined) return;
+  const isUnknown = problem?.errors?.some(({ pointer }) => pointer.endsWith("/tax_id")) === true;
+  const message = isUnknown
+    ? "the account has no taxpayer with this number"
+    : `${problem?.title ?? "refused"}: ${problem?.detail ?? ""}`;
+  const error = new CommandFailure(message);
+  remember(context, run, job, { snapshotId: null, result: null, error });
+  run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
+}
+
+function remember(
+  { now }: AgentContext,
+  { connection, wishes }: TaxpayerRun,
+  { taxId }: TaxpayerJob,
+  { snapshotId, result, error = null }: { snapshotId: string | null; result: BackupResult | null; error?: unknown },
+): void {
+  const { files = 0, size = 0, warnings = 0 } = result?.snapshot ?? {};
+  const word = result === null ? "failed" : warnings === 0 ? "completed" : "completed_with_warnings";
+  const message = error === null ? null : error instanceof Error ? error.message : String(error);
+  const source = `${wishes.source} ${taxId}`;
+  storeResult(connection.folder, {
+    source,
+    paths: [],
+    at: now(),
+    result: word,
+    snapshotId,
+    files,
+    bytes: size,
+    warnings,
+    message,
+  });
+}
+
+/** The progress of all taxpayers together. */
+class Amounts {
+  readonly #progress: ProgressBar;
+  readonly #each = new Map<string, { readonly files: number; readonly bytes: number; readonly storedBytes: number }>();
+
+  constructor(progress: ProgressBar) {
+    this.#progress = progress;
+  }
+
+  report(
+    taxId: string,
+    amount: { readonly files: number; readonly bytes: number; readonly storedBytes: number },
+  ): void {
+    this.#each.set(taxId, amount);
+    if (!this.#progress.isShown) return;
+    const sum = (of: "files" | "bytes" | "storedBytes") =>
+      this.#each.values().reduce((total, each) => total + each[of], 0);
+    this.#progress.report({ files: sum("files"), bytes: sum("bytes"), newBytes: sum("storedBytes") });
+  }
+}

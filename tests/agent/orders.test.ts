@@ -1,0 +1,144 @@
+/** Restores that are ordered from outside: they write where the owner of the machine opened a folder, and nowhere else. */
+
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { OpenFolder, TargetRefusedError } from "../../packages/agent/src/orders/open-folder.ts";
+import { rootOf } from "../../packages/agent/src/orders/run-order.ts";
+import { safeName } from "../../packages/agent/src/orders/safe-name.ts";
+import { makeClient } from "../../packages/server/src/accounts/testing.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
+
+const world = await startForAgents({ after });
+const { service, demo } = world;
+
+interface Office {
+  readonly agent: TestAgent;
+  readonly root: string;
+  readonly outside: string;
+  /** Runs `emanet orders --once` and returns its lines. */
+  readonly work: (...more: readonly string[]) => Promise<readonly unknown[]>;
+  /** Orders a restore; the restore as the service shows it after the agent has worked. */
+  readonly order: (target: object, work?: () => Promise<unknown>) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** A machine with a write-only credential, a snapshot, and a folder that is open for restores. */
+async function office(t: Parameters<typeof agentOf>[0]): Promise<Office> {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const { client, secret } = await makeClient(service, auth, { scopes: ["snapshots:write"] });
+  const agent = await agentOf(t, world, { id: client.id, secret });
+  const from = writeTree(path.join(agent.folder, "from"), {
+    "defter.xml": "yedekteki",
+    "alt/b.txt": "b",
+    "alt/çok/c.txt": "c",
+  });
+  chmodSync(path.join(from, "alt/b.txt"), 0o6755);
+  const { snapshot_id } = await agent.backUp(from, "--source", `makine ${client.id}`);
+  const root = path.join(agent.folder, "açık");
+  const outside = writeTree(path.join(agent.folder, "kapalı"), { "benim.txt": "dokunma" });
+  mkdirSync(root);
+  const work = async (...more: readonly string[]) =>
+    (await agent.run(["orders", "--once", "--root", root, "--threads", "0", "--json", ...more])).lines;
+  await work();
+  const { json: agents } = await service.send("GET", "/v1/agents", { headers: auth });
+  const own = ((agents?.data ?? []) as readonly { id: string; writer: { id: string } }[]).find(
+    ({ writer }) => writer.id === client.id,
+  );
+  const order = async (target: object, run: () => Promise<unknown> = () => work()) => {
+    const body = { snapshot_id, target: { kind: "agent", agent_id: own?.id, ...target } };
+    const made = await service.send("POST", "/v1/restore", { json: body, headers: auth });
+    if (made.status !== 202) return { status: `refused ${made.status}` };
+    const read = async () => (await service.send("GET", `/v1/restore/${made.json?.id}`, { headers: auth })).json ?? {};
+    for (let tries = 0; tries < 200 && (await read()).status === "pending"; tries++) await run();
+    return read();
+  };
+  return { agent, root, outside, work, order };
+}
+
+describe("an order", () => {
+  test("without a path makes a new folder for its user alone, below the folder that was opened", async (t) => {
+    const { root, order } = await office(t);
+    const restore = await order({});
+    assert.equal(restore.status, "completed", JSON.stringify(restore));
+    const [name = ""] = readdirSync(root);
+    assert.equal(statSync(path.join(root, name)).mode & 0o777, 0o700);
+    assert.equal(readFileSync(path.join(root, name, "alt/çok/c.txt"), "utf8"), "c");
+    assert.equal(statSync(path.join(root, name, "alt/b.txt")).mode & 0o7000, 0, "no special bits");
+  });
+
+  test("with a path writes there; a file that is there stays, and the new one gets another name", async (t) => {
+    const { root, order } = await office(t);
+    writeTree(root, { "geri/defter.xml": "şimdiki" });
+    const restore = await order({ path: path.join(root, "geri") });
+    assert.equal(restore.status, "completed", JSON.stringify(restore));
+    const read = (name: string) => readFileSync(path.join(root, "geri", name), "utf8");
+    assert.deepEqual([read("defter.xml"), read("defter (2).xml"), read("alt/b.txt")], ["şimdiki", "yedekteki", "b"]);
+    assert.deepEqual(readdirSync(root), ["geri"], "nothing else is left");
+  });
+
+  test("replaces files only where the machine permits it", async (t) => {
+    const { root, order, work } = await office(t);
+    writeTree(root, { "geri/defter.xml": "şimdiki" });
+    const target = { path: path.join(root, "geri"), on_conflict: "overwrite" };
+    assert.equal((await order(target)).status, "refused 422");
+    await work("--allow-overwrite");
+    // The service believes what was reported; the machine has changed its mind.
+    const refused = await order(target, () => work());
+    assert.equal(refused.status, "failed");
+    assert.equal(readFileSync(path.join(root, "geri/defter.xml"), "utf8"), "şimdiki");
+    await work("--allow-overwrite");
+    const done = await order(target, () => work("--allow-overwrite"));
+    assert.equal(done.status, "completed", JSON.stringify(done));
+    assert.equal(readFileSync(path.join(root, "geri/defter.xml"), "utf8"), "yedekteki");
+  });
+
+  test("to a path that the owner did not open writes nothing", async (t) => {
+    const { agent, outside, root, order } = await office(t);
+    assert.equal((await order({ path: outside })).status, "refused 422");
+    // The service was told of more than this machine permits now.
+    const all = () => agent.run(["orders", "--once", "--root", agent.folder, "--threads", "0"]);
+    await all();
+    const other = async () => (await agent.run(["orders", "--once", "--root", root, "--threads", "0"])).lines;
+    for (const target of [outside, `${root}/../kapalı`, path.join(outside, "yeni")]) {
+      await all();
+      const restore = await order({ path: target }, other);
+      assert.match(String(restore.status), /^failed|^refused 422/, target);
+    }
+    assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+  });
+
+  test("through a link out of the folder writes nothing there, also when the link appears on the way", async (t) => {
+    const { root, outside, order } = await office(t);
+    symlinkSync(outside, path.join(root, "bağ"));
+    for (const target of ["bağ", "bağ/alt"]) {
+      const restore = await order({ path: path.join(root, target) });
+      assert.equal(restore.status, "failed", JSON.stringify(restore));
+    }
+    // A folder of the snapshot is a link at the target.
+    mkdirSync(path.join(root, "geri"));
+    symlinkSync(outside, path.join(root, "geri/alt"));
+    const inner = await order({ path: path.join(root, "geri") });
+    assert.equal(inner.status, "completed", JSON.stringify(inner));
+    assert.equal(readFileSync(path.join(root, "geri/defter.xml"), "utf8"), "yedekteki");
+    assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+    // The root itself is another folder than the one that was named, or a link.
+    const named = rootOf(root);
+    renameSync(root, `${root}-eski`);
+    mkdirSync(root);
+    assert.throws(() => OpenFolder.open(named.path, named.identity), TargetRefusedError);
+    renameSync(root, `${root}-yeni`);
+    symlinkSync(outside, root);
+    assert.throws(() => OpenFolder.open(named.path, named.identity), TargetRefusedError);
+  });
+});
+
+test("names are escaped for the platform", () => {
+  const windows = (name: string) => safeName(Buffer.from(name), "win32").toString();
+  assert.deepEqual(
+    ["..\\..\\x", "CON", "con.txt", "COM1", "a:b", "son.", "boş ", "normal.xml", "İ.txt", "100%"].map(windows),
+    ["..%5C..%5Cx", "%43ON", "%63on.txt", "%43OM1", "a%3Ab", "son%2E", "boş%20", "normal.xml", "İ.txt", "100%25"],
+  );
+  assert.equal(safeName(Buffer.from("..\\..\\x"), "linux").toString(), "..\\..\\x", "on Linux that is a name");
+});

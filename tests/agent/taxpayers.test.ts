@@ -1,0 +1,95 @@
+/** One snapshot per taxpayer, in the taxpayer's own vault; profiles leave out what programs do not need. */
+
+import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { isTaxId, taxIdIn } from "../../packages/agent/src/taxpayers/tax-id.ts";
+import { makeClient } from "../../packages/server/src/accounts/testing.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { agentOf, startForAgents, writeTree } from "./testing.ts";
+
+const world = await startForAgents({ after });
+const { service, demo } = world;
+const [firm, person, unknown] = ["4540536920", "10000000146", "1234567808"];
+
+test("every taxpayer gets a snapshot in its own vault; one that the account does not have stops no other", async (t) => {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const vaults = new Map<string, unknown>();
+  for (const tax_id of [firm, person]) {
+    const made = await service.send("POST", "/v1/taxpayers", {
+      json: { name: `Örnek ${tax_id}`, tax_id },
+      headers: auth,
+    });
+    vaults.set(tax_id, made.json?.vault_id);
+  }
+  // Write-only credentials suffice.
+  const { client, secret } = await makeClient(service, auth, { scopes: ["snapshots:write"] });
+  const writer = await agentOf(t, world, { id: client.id, secret });
+  const from = writeTree(path.join(writer.folder, "e-defter"), {
+    [`Luca/${firm}/2026/01/a.xml`]: "a",
+    [`Zirve/${firm} Örnek Ltd/b.xml`]: "b",
+    [`Zirve/${firm} Örnek Ltd/LOG/günlük.txt`]: "x",
+    [`Luca/${person}/c.xml`]: "c",
+    [`Luca/${unknown}/d.xml`]: "d",
+    "Luca/ortak.txt": "kimsenin",
+  });
+  const args = [
+    "backup",
+    from,
+    "--source",
+    "e-defter",
+    "--per-taxpayer",
+    "--profile",
+    "zirve",
+    "--threads",
+    "0",
+    "--json",
+  ];
+  const first = await writer.run(args);
+  assert.equal(first.code, 3, first.stderr);
+  const told = new Map(first.lines.filter(({ type }) => type === "taxpayer").map((line) => [line.tax_id, line]));
+  assert.deepEqual([told.get(firm)?.file_count, told.get(person)?.file_count, told.get(unknown)?.ok], [2, 1, false]);
+  assert.match(String(told.get(unknown)?.message), /no taxpayer with this number/);
+  assert.deepEqual([first.last.taxpayers, first.last.failed], [3, 1]);
+
+  appendFileSync(path.join(from, `Luca/${person}/c.xml`), "değişti");
+  const second = await writer.run(args);
+  assert.deepEqual([second.code, second.last.file_count], [3, 3], second.stderr);
+
+  const reader = await agentOf(t, world);
+  const snapshots = (await reader.json("snapshots")).filter((line) => line.source === "e-defter");
+  assert.equal(snapshots.length, 4);
+  const shown = new Map<string, readonly string[]>();
+  for (const { id } of snapshots.slice(0, 2)) {
+    const { json } = await service.send("GET", `/v1/snapshots/${id}`, { headers: auth });
+    const files = (await reader.json("ls", String(id), "-r")).filter(({ kind }) => kind === "file");
+    shown.set(
+      String(json?.vault_id),
+      files.map((line) => String(line.path)),
+    );
+  }
+  assert.deepEqual(shown.get(String(vaults.get(firm))), [
+    `Luca/${firm}/2026/01/a.xml`,
+    `Zirve/${firm} Örnek Ltd/b.xml`,
+  ]);
+  assert.deepEqual(shown.get(String(vaults.get(person))), [`Luca/${person}/c.xml`]);
+});
+
+test("wrong usage is refused before anything is sent", async (t) => {
+  const agent = await agentOf(t, world);
+  const codes = async (...args: readonly string[]) => (await agent.run(["backup", ...args, "--source", "x"])).code;
+  assert.equal(await codes(agent.folder, "--per-taxpayer"), 1, "no taxpayer");
+  assert.equal(await codes("a", "b", "--per-taxpayer"), 2);
+  assert.equal(await codes(agent.folder, "--profile", "excel"), 2);
+});
+
+test("tax numbers are told from other numbers by their check digits", () => {
+  assert.ok([firm, person, unknown].every(isTaxId));
+  for (const wrong of ["4444444444", "11111111111", "4540536921", "10000000147", "01000000146", "123", ""])
+    assert.equal(isTaxId(wrong), false, wrong);
+  assert.equal(taxIdIn(`Örnek Ltd (${firm})`), firm);
+  assert.equal(taxIdIn(`${firm}0`), null);
+  assert.equal(taxIdIn(`${firm} ${person}`), null);
+  assert.equal(taxIdIn("2026-01-01"), null);
+});

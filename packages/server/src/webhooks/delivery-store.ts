@@ -97,7 +97,10 @@ export type DueDelivery = Pick<
   readonly payload: string | null;
 };
 
-/** What is due of each webhook: so many first attempts in their order, then the others. */
+/**
+ * What is due of each webhook: so many first attempts, and others. In the order of their places, which only the last line promises: PostgreSQL
+ * may join by hash, in parts. A payload is looked up by itself, because the number of rows is not known when the statement is planned.
+ */
 export async function loadDue(
   tx: ReadTx,
   webhooks: readonly { readonly id: string; readonly firsts: number }[],
@@ -106,9 +109,9 @@ export async function loadDue(
   const ids = webhooks.map(({ id }) => id);
   const limits = webhooks.map(({ firsts }) => firsts);
   const columns = sql`d.id, d.webhook_id, d.event_id, d.state, d.attempt_count, d.is_manual, d.next_attempt_at, d.created_at,
-    d.account_id, d.sequence`;
+    d.account_id, d.sequence, d.place`;
   const { rows } = await sql<DueDelivery>`
-    select due.*, events.payload from unnest(${ids}::uuid[], ${limits}::integer[]) as wanted (id, firsts) cross join lateral (
+    select due.*, event.payload from unnest(${ids}::uuid[], ${limits}::integer[]) as wanted (id, firsts) cross join lateral (
       (select ${columns} from webhook_deliveries d
        where d.webhook_id = wanted.id and d.due_at is not null and d.attempt_count = 0 and not d.is_manual
        order by d.place limit wanted.firsts)
@@ -116,7 +119,10 @@ export async function loadDue(
       (select ${columns} from webhook_deliveries d
        where d.webhook_id = wanted.id and d.due_at <= ${tx.now} and (d.attempt_count > 0 or d.is_manual)
        order by d.due_at limit ${laters})
-    ) due left join events on events.account_id = due.account_id and events.sequence = due.sequence`.execute(tx.db);
+    ) due left join lateral (
+      select payload from events where account_id = due.account_id and sequence = due.sequence limit 1
+    ) event on true
+    order by due.place`.execute(tx.db);
   return rows;
 }
 

@@ -42,6 +42,28 @@ test("begun again, a file starts at 0; sent whole, it takes the place of the par
   assert.equal(await files.read(id, "a"), "whole");
 });
 
+test("nothing is left of the parts that a file came in before it was begun again or sent whole", async () => {
+  const id = await files.create("parts");
+  /** A stripe that is stored of the file: as many bytes as a test does not send. */
+  const storeStripe = () =>
+    env.rows(
+      `insert into emanet.snapshot_file_parts (snapshot_id, account_id, content_id, part, content)
+       select snapshot_id, account_id, content_id, 0, '\\x00' from emanet.file_uploads where snapshot_id = $1`,
+      [id],
+    );
+  const stripes = async () =>
+    (await env.rows("select from emanet.snapshot_file_parts where snapshot_id = $1 and content = '\\x00'", [id]))
+      .length;
+  await files.begin(id, "a", 100_000_000);
+  await storeStripe();
+  assert.equal(await stripes(), 1);
+  await files.begin(id, "a", 10);
+  assert.equal(await stripes(), 0);
+  await storeStripe();
+  await files.put(id, "a", "whole");
+  assert.equal(await stripes(), 0);
+});
+
 test("409: the snapshot is not completed while a file has not come to its end; canceled, nothing is left", async () => {
   const id = await files.create("unfinished");
   await files.begin(id, "a", 10);

@@ -135,6 +135,27 @@ test("a cancel beside files ends it: no file is taken afterwards, and nothing is
   assert.deepEqual(await files.left(id), nothingLeft);
 });
 
+test("completed and canceled at once it is one of both, for every client and in the catalog", async () => {
+  for (let round = 0; round < 6; round++) {
+    const id = await files.create("race");
+    await files.put(id, "a", `${round}`);
+    const calls = [() => files.complete(id), () => env.send("POST", `/v1/snapshots/${id}/cancel`)];
+    const answers = await Promise.all((round % 2 === 0 ? calls : calls.toReversed()).map((call) => call()));
+    const good = answers.filter(({ status }) => status === 200);
+    assert.equal(good.length, 1, answers.map(codeOf).join());
+    assert.ok(
+      answers.some((answer) => codeOf(answer) === "409 state_conflict"),
+      answers.map(codeOf).join(),
+    );
+    const { status } = (await env.get(`/v1/snapshots/${id}`)).json ?? {};
+    assert.equal(status, good[0]?.json?.status);
+    assert.equal(await env.inCatalog(id), status === "completed");
+    assert.equal((await env.get(`/v1/snapshots/${id}/files/a`)).status, status === "completed" ? 200 : 409);
+    await files.settle();
+    assert.deepEqual(await files.left(id), nothingLeft);
+  }
+});
+
 test("a file whose content is stored already keeps its upload alive too", async () => {
   const id = await files.create("unchanged");
   await files.put(id, "a", "1");

@@ -243,6 +243,10 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "agents.get": async (owner) => ({ id: (await agent(owner)).id }),
   "agents.update": async (owner) => ({ id: (await agent(owner)).id, body: { name: "Başka" } }),
   "agents.delete": async (owner) => ({ id: (await agent(owner)).id }),
+  "agents.replace": async (owner) => ({
+    id: (await agent(owner)).id,
+    body: { agent_id: (await agent(owner)).id },
+  }),
   "agents.get_keys": async (owner) => {
     const by = await agent(owner);
     return { id: by.id, by };

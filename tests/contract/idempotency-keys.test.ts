@@ -144,6 +144,12 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const proof = proofOf(by.accountId ?? "", { kind: "agent", id: by.sessionId }, keyOf(1));
     return { by, json: { name: "Sunucu", ...proof } };
   },
+  "agents.replace": async () => {
+    const by = await tokenFor(service);
+    const make = (seed: number) => makeAgent(service, by.accountId ?? "", { seed });
+    const old = await make(1);
+    return { by, id: (await make(2)).id, json: { agent_id: old.id } };
+  },
   "oauth_clients.create": async () => ({ by: await tokenFor(service), json: newClient }),
   "oauth_clients.rotate_secret": async () => {
     const by = await tokenFor(service);

@@ -34,6 +34,12 @@ export function orderCalls(service: TestService, withSnapshot: WithSnapshot) {
     return (await client.orders[operation]({ id, body })).bytes();
   };
   return {
+    "agents.replace": async () => {
+      const { client, accountId } = await withSnapshot();
+      const make = (seed: number) => makeAgent(service, accountId, { seed });
+      const [old, fresh] = [await make(1), await make(2)];
+      return client.agents.replace({ id: fresh.id, body: { agent_id: old.id } });
+    },
     "agents.getKeys": async () => {
       const { client, agentId } = await withOrder();
       return client.agents.getKeys({ id: agentId });

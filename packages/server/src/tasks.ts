@@ -15,6 +15,7 @@ import { recoveryRecurrences } from "./recovery/index.ts";
 import { reportRecurrences } from "./reports/index.ts";
 import { restoreRecurrences, restoreTasks } from "./restores/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
+import { vaultRecurrences } from "./vaults/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
 
 export const tasks = [
@@ -30,6 +31,7 @@ export const tasks = [
   ...snapshotRecurrences,
   ...fileTasks,
   ...fileRecurrences,
+  ...vaultRecurrences,
   ...webhookRecurrences,
   ...restoreTasks,
   ...restoreRecurrences,

@@ -29,6 +29,7 @@ import type {
   AgentCreated,
   AgentKeys,
   AgentPage,
+  AgentReplacement,
   ApplicationAccepted,
   ApplicationApproved,
   AuditChain,
@@ -682,6 +683,18 @@ export interface EmanetApi {
       /** Id of the agent. */
       readonly id: string;
     }, void>;
+    /**
+     * Replace an agent whose key is lost. `POST /v1/agents/{id}/replace`
+     *
+     * For a machine that lost its signing key: it signs in again, which makes a new agent, and a manager or owner lets the new agent take the place of the old one. The new agent gets the vaults and the sources of the old one; the old one is revoked, and its open orders fail. Only for agents of device grants.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly replace: Operation<{
+      /** Id of the agent. */
+      readonly id: string;
+      readonly body: AgentReplacement;
+    }, Agent>;
     /**
      * Read the writer's keys. `GET /v1/agents/{id}/keys`
      *
@@ -1756,7 +1769,7 @@ export interface EmanetApi {
       /** Only these; `undelivered` stands for `retrying` and `failed`. */
       readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
       /** Only events of this type. */
-      readonly event?: "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | undefined;
+      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | undefined;
       /** Only of this event. */
       readonly event_id?: string | undefined;
     }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
@@ -2752,6 +2765,7 @@ export const operations = {
   "agents.get": {"method":"GET","path":"/v1/agents/{id}","reply":"json"},
   "agents.update": {"method":"PATCH","path":"/v1/agents/{id}","body":"json","reply":"json"},
   "agents.delete": {"method":"DELETE","path":"/v1/agents/{id}","reply":"empty"},
+  "agents.replace": {"method":"POST","path":"/v1/agents/{id}/replace","body":"json","keyed":true,"reply":"json"},
   "agents.getKeys": {"method":"GET","path":"/v1/agents/{id}/keys","reply":"json"},
   "uploads.begin": {"method":"POST","path":"/v1/snapshots/{id}/upload/begin","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
   "uploads.ordinals": {"method":"POST","path":"/v1/snapshots/{id}/upload/ordinals","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},

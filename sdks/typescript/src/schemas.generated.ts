@@ -496,6 +496,11 @@ export interface AgentPage {
   readonly next_cursor: string | null;
 }
 
+export interface AgentReplacement {
+  /** The old agent. */
+  readonly agent_id: string;
+}
+
 export interface AgentVaultKeys {
   /** The vault. */
   readonly vault_id: string;
@@ -1427,7 +1432,7 @@ export interface NewWebhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[];
   readonly description?: string | null | undefined;
 }
 
@@ -2722,7 +2727,7 @@ export interface Webhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2753,7 +2758,7 @@ export interface WebhookChange {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url?: string | undefined;
   /** What is sent. */
-  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[] | undefined;
   readonly description?: string | null | undefined;
 }
 
@@ -2763,7 +2768,7 @@ export interface WebhookCreated {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2858,7 +2863,7 @@ export interface WebhookReplay {
   /** The moment after the last one. */
   readonly to?: string | undefined;
   /** Only these types. */
-  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookSecretRotated {

@@ -33,6 +33,7 @@ export const accountTables: readonly RecordedTable[] = [
     key: ["id"],
     without: [
       ...["last_snapshot_id", "last_snapshot_status", "last_snapshot_completed_at", "last_good_at", "size_bytes"],
+      "overdue_at",
     ],
   },
   { table: "source_aliases", key: ["vault_id", "name"], ended: "delete" },

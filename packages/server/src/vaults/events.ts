@@ -1,7 +1,7 @@
 /** The events of vaults. */
 
 import { eventType } from "../kernel/events.ts";
-import { closed, uuid } from "../kernel/http/schema.ts";
+import { closed, nullable, timestamp, uuid } from "../kernel/http/schema.ts";
 import { byteCount } from "./shapes.ts";
 
 export const vaultQuotaWarning = eventType({
@@ -20,4 +20,19 @@ export const vaultQuotaWarning = eventType({
   ),
 });
 
-export const vaultEvents = [vaultQuotaWarning];
+export const sourceOverdue = eventType({
+  name: "source.overdue",
+  summary: "A backup is late",
+  description: "No snapshot of the source was completed in time. Sent once, until the source is fresh again.",
+  ofVault: true,
+  fields: closed(
+    {
+      source_id: uuid("The source."),
+      last_snapshot_id: nullable(uuid("Its newest completed snapshot.")),
+      expected_at: timestamp("When the next one was expected."),
+    },
+    { title: "SourceOverdue" },
+  ),
+});
+
+export const vaultEvents = [vaultQuotaWarning, sourceOverdue];

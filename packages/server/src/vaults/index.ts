@@ -15,13 +15,14 @@
 
 export { vaultEvents } from "./events.ts";
 export { freshnessOf, summaryOfVault, type VaultSummary } from "./freshness-store.ts";
+export { vaultRecurrences } from "./jobs.ts";
 export { nameOrder } from "./name-order.ts";
 export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
 export { byTimeNameOrFreshness, requireInVault } from "./operations.ts";
 export { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 export { addLostSource, noteRebuilt } from "./rebuilt-store.ts";
 export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
-export { noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
+export { moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
 export { storageProblem } from "./storage-problems.ts";
 export {
   checkTarget,

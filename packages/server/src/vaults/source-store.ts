@@ -211,6 +211,26 @@ export async function bindWriter(tx: Tx, source: SourceRow, writer: Writer, by: 
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
+/** Binds a writer to all sources of another, which is unbound. Sources that both had stay bound. */
+export async function moveWriter(
+  tx: Tx,
+  accountId: string,
+  { from, to }: { readonly from: Writer; readonly to: Writer },
+  by: string,
+): Promise<void> {
+  await sql`
+    insert into source_writers (source_id, kind, writer_id, account_id, bound_by, bound_at)
+    select source_id, ${to.kind}, ${to.id}, account_id, ${by}, ${tx.now} from source_writers
+    where account_id = ${accountId} and kind = ${from.kind} and writer_id = ${from.id}
+    on conflict do nothing`.execute(tx.db);
+  await tx.db
+    .deleteFrom("source_writers")
+    .where("account_id", "=", accountId)
+    .where("kind", "=", from.kind)
+    .where("writer_id", "=", from.id)
+    .execute();
+}
+
 /** Returns false when the writer was not bound. */
 export async function unbindWriter(tx: Tx, sourceId: string, writer: Writer): Promise<boolean> {
   const { numDeletedRows } = await tx.db

@@ -81,21 +81,6 @@ const taxpayerTransferred = eventType({
   ),
 });
 
-const sourceOverdue = eventType({
-  name: "source.overdue",
-  summary: "A backup is late",
-  description: "No snapshot of the source was completed in time. Sent once, until the source is fresh again.",
-  ofVault: true,
-  fields: closed(
-    {
-      source_id: uuid("The source."),
-      last_snapshot_id: nullable(uuid("Its newest completed snapshot.")),
-      expected_at: timestamp("When the next one was expected."),
-    },
-    { title: "SourceOverdue" },
-  ),
-});
-
 const sourceSuspicious = eventType({
   name: "source.suspicious",
   summary: "A snapshot lost or changed most files",
@@ -119,6 +104,5 @@ export const plannedEvents = [
   subscriptionFailed,
   byosTokenExpired,
   taxpayerTransferred,
-  sourceOverdue,
   sourceSuspicious,
 ];

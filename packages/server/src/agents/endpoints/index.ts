@@ -7,6 +7,7 @@ import { deleteAgent } from "./delete-agent.ts";
 import { getAgent } from "./get-agent.ts";
 import { getAgentKeys } from "./get-agent-keys.ts";
 import { listAgentsOfAccount } from "./list-agents.ts";
+import { replaceAgent } from "./replace-agent.ts";
 import { updateAgentFacts } from "./update-agent.ts";
 
 export const agentEndpoints: readonly Endpoint[] = [
@@ -15,6 +16,7 @@ export const agentEndpoints: readonly Endpoint[] = [
   getAgent,
   updateAgentFacts,
   deleteAgent,
+  replaceAgent,
   getAgentKeys,
 ];
 

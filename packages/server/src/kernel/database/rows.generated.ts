@@ -994,6 +994,7 @@ export interface SourcesRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+  readonly overdue_at: Date | null;
 }
 
 export interface StoreBeatRow {

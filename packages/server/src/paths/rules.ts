@@ -47,15 +47,14 @@ export function placeVersion(
   { snapshot, next }: Place,
   { before, after, facts }: { before: Version | null; after: Version | null; facts: Facts | null },
 ): VersionChanges {
-  // Where a file took the place of a folder, the removal was applied first.
-  const isOver = before === null || before.until === snapshot;
-  if (!isOver && facts !== null && isEqual(before, facts)) return nothing;
+  if (before !== null && facts !== null && isEqual(before, facts)) return nothing;
   const added: Version[] = [];
-  const goesOn = !isOver && next !== null && (before.until === null || before.until > next);
+  const goesOn = before !== null && next !== null && (before.until === null || before.until > next);
   if (goesOn) added.push({ ...before, since: next });
   const beginsEarlier = facts !== null && after !== null && isEqual(after, facts);
   if (facts !== null && !beginsEarlier) added.push({ ...facts, since: snapshot, until: next });
-  return { cut: isOver ? null : before.since, added, beginsEarlier };
+  // Where a file took the place of a folder, the removal can have been applied before: the version has ended already.
+  return { cut: before?.since ?? null, added, beginsEarlier };
 }
 
 export function isEqual(a: Facts, b: Facts): boolean {

@@ -35,7 +35,9 @@ export function nightsOf(
 function statesOf(source: NightSource, rows: readonly NightRow[], starts: readonly Date[], now: Date): NightState[] {
   const byDay = new Map(rows.map((row) => [row.day, row]));
   let goodAt = source.good_before;
-  return starts.slice(0, -1).map((_, day) => {
+  return starts.slice(0, -1).map((start, day) => {
+    // A calendar may show days to come. Nothing is late on them yet.
+    if (start > now) return "none";
     const row = byDay.get(day);
     const end = starts[day + 1] ?? now;
     const facts = row && {

@@ -80,6 +80,12 @@ test("nothing is late before the time has passed, and never without an expectati
   assert.deepEqual(rowOf(rows, "yeni")?.states.slice(0, 6), ["none", "none", "none", "none", "late", "late"]);
 });
 
+test("days to come are none, also of a source that is late today", async () => {
+  await makeSource("geciken", -3, 3_600);
+  const row = rowOf(await nights(`from=${today}&to=${addDays(today, 2)}`), "geciken");
+  assert.deepEqual(row?.states, ["late", "none", "none"]);
+});
+
 test("a taxpayer has one row, with the worst of its sources; its vault's sources have none", async () => {
   const taxpayer = await makeTaxpayer(env.service, owner, "Çınar Örnek");
   const vault = { vault_id: taxpayer.vault_id };

@@ -35,6 +35,8 @@ const oldSeconds = 1_700_000_000;
 
 const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
 const cleanups: (() => unknown)[] = [];
+/** Folders that exist. */
+const made = new Set<string>();
 try {
   await main();
 } finally {
@@ -181,8 +183,6 @@ async function manyFiles(agent: Agent, count: number): Promise<void> {
     console.log(`${count} files in one folder, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB`);
   }
 }
-
-const made = new Set<string>();
 
 function writeOld(file: string, content: string, later = 0): void {
   const inside = path.dirname(file);

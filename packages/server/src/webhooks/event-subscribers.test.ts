@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { sql } from "kysely";
+import { systemRandom } from "../kernel/clock.ts";
 import { listenForChanges } from "../kernel/database/change-notices.ts";
+import { createTransactions } from "../kernel/tx.ts";
 import { inReverse } from "../testing/cleanup.ts";
 import { silentLog } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
+import { loadDue } from "./delivery-store.ts";
 import { webhookTest } from "./testing/webhook-test.ts";
 
 const cleanup = inReverse({ after });
@@ -53,6 +57,34 @@ describe("an account's events", () => {
         Array.from({ length: 8 - first }, (_, at) => first + at),
       );
     }
+  });
+});
+
+describe("what a worker loads", () => {
+  test("is in the order of the stream, however PostgreSQL joins", async () => {
+    const office = await account();
+    const { id } = await office.webhook();
+    // No worker takes it.
+    await storedRows(
+      service.database,
+      "update emanet.webhook_queues set worker = webhook_id, leased_until = now() + interval '1 day' where webhook_id = $1",
+      [id],
+    );
+    await office.emit(1_000, { inOneCommit: true });
+    const transactions = createTransactions(service.database.app, service.clock, systemRandom, silentLog);
+    const context = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal } as const;
+    const due = await transactions.run(context, { kind: "system" }, async (tx) => {
+      for (const name of ["enable_nestloop", "enable_mergejoin", "enable_sort", "enable_memoize"]) {
+        await sql`select set_config(${name}, 'off', true)`.execute(tx.db);
+      }
+      await sql`select set_config('work_mem', '64kB', true)`.execute(tx.db);
+      return loadDue(tx, [{ id, firsts: 900 }], 20);
+    });
+    const sequences = due.map(({ payload }) => JSON.parse(payload ?? "{}").sequence);
+    assert.deepEqual(
+      sequences,
+      Array.from({ length: 900 }, (_, at) => at + 1),
+    );
   });
 });
 

@@ -16,6 +16,7 @@ import { oauthScopes } from "../../packages/server/src/declarations.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { type KeptAliveRequest, openKeptAlive } from "../../packages/server/src/testing/kept-alive.ts";
+import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
@@ -151,7 +152,11 @@ async function makeVictim() {
   const backup = await service.send("POST", "/v1/snapshots?source=yedek&path=a", file);
   const toDownload = { kind: "download", format: "tar" };
   const toAgent = { kind: "agent", agent_id: agent.id };
+  const kept = await made("/v1/vaults", { name: "Saklama" });
+  const change = { json: { keep_last: 1 }, headers: { ...owner.auth, "if-match": "*" } };
+  const waiting = await service.send("PUT", `/v1/vaults/${kept}/retention`, change);
   const ids: Readonly<Record<string, readonly string[]>> = {
+    pending_acts: [objectIn<{ act_id: string }>(waiting, "pending").act_id],
     webhooks: [webhook],
     webhook_deliveries: [delivery?.id ?? ""],
     vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],

@@ -10,8 +10,10 @@ import path from "node:path";
 import { after, describe, test } from "node:test";
 import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
+import { makeSuspicious } from "../../packages/server/src/retention/testing.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
@@ -110,6 +112,25 @@ async function deletedSnapshot(owner: Bearer): Promise<string> {
   const id = await snapshot(owner);
   assert.equal((await service.send("DELETE", `/v1/snapshots/${id}`, { headers: owner.auth })).status, 204);
   return id;
+}
+
+const inAWeek = () => new Date(service.clock.now().getTime() + 7 * 86_400_000).toISOString();
+
+async function heldSnapshot(owner: Bearer): Promise<string> {
+  const id = await snapshot(owner);
+  const call = { json: { reason: "inceleme" }, headers: owner.auth };
+  assert.equal((await service.send("PUT", `/v1/snapshots/${id}/hold`, call)).status, 200);
+  return id;
+}
+
+const suspiciousSnapshot = async (owner: Bearer) => makeSuspicious(service, await snapshot(owner));
+
+async function pendingAct(owner: Bearer): Promise<string> {
+  const headers = { ...owner.auth, "if-match": "*" };
+  const call = { json: { keep_last: 1 }, headers };
+  const put = await service.send("PUT", `/v1/vaults/${await vault(owner)}/retention`, call);
+  assert.equal(put.status, 202, put.body.toString());
+  return objectIn<{ act_id: string }>(put, "pending").act_id;
 }
 
 const grant = async (owner: Bearer) =>
@@ -280,6 +301,16 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.complete": async (owner) => ({ id: await queuedSnapshot(owner) }),
   "snapshots.delete": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.undelete": async (owner) => ({ id: await deletedSnapshot(owner) }),
+  "snapshots.get_hold": async (owner) => ({ id: await heldSnapshot(owner) }),
+  "snapshots.set_hold": async (owner) => ({ id: await snapshot(owner), body: { reason: "inceleme" } }),
+  "snapshots.release_hold": async (owner) => ({ id: await heldSnapshot(owner) }),
+  "snapshots.lock": async (owner) => ({ id: await snapshot(owner), body: { locked_until: inAWeek() } }),
+  "snapshots.accept": async (owner) => ({ id: await suspiciousSnapshot(owner) }),
+  "vaults.get_retention": async (owner) => ({ id: await vault(owner) }),
+  "vaults.set_retention": async (owner) => ({ id: await vault(owner), body: {}, headers: { "if-match": "*" } }),
+  "sources.get_retention": async (owner) => ({ id: await source(owner) }),
+  "sources.set_retention": async (owner) => ({ id: await source(owner), body: {}, headers: { "if-match": "*" } }),
+  "pending_acts.cancel": async (owner) => ({ id: await pendingAct(owner) }),
   "snapshots.list_warnings": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.diff": async (owner) => ({ id: await snapshot(owner) }),

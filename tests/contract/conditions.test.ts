@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { makeAgent } from "../../packages/server/src/agents/testing.ts";
+import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
@@ -67,6 +68,14 @@ async function snapshot(by: Caller): Promise<string> {
   return id;
 }
 
+async function heldSnapshot(by: Caller): Promise<string> {
+  const call = { body: tarOf({ "a.txt": "1" }), headers: { ...by.auth, "content-type": "application/x-tar" } };
+  const id = String((await service.send("POST", "/v1/snapshots?source=ofis", call)).json?.id);
+  const hold = { json: { reason: "inceleme" }, headers: by.auth };
+  assert.equal((await service.send("PUT", `/v1/snapshots/${id}/hold`, hold)).status, 200);
+  return id;
+}
+
 const webhook = made("/v1/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
 
 async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Example> {
@@ -92,6 +101,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "audit_shares.revoke": () => on(made("/v1/audit/shares", { label: "Denetim" })),
   "snapshots.update": () => on(snapshot, { label: "Ay sonu" }),
   "snapshots.delete": () => on(snapshot),
+  "snapshots.release_hold": () => on(heldSnapshot),
   "sessions.end": async () => {
     const by = await caller();
     return { by, id: by.sessionId };

@@ -6,7 +6,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
+import { makeSuspicious } from "../../packages/server/src/retention/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
@@ -179,6 +181,17 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     await made(`/v1/snapshots/${id}/cancel`, {}, by.auth);
     assert.equal((await service.send("DELETE", `/v1/snapshots/${id}`, { headers: by.auth })).status, 204);
     return { by, id: String(id) };
+  },
+  "snapshots.accept": async () => {
+    const by = await tokenFor(service);
+    return { by, id: await makeSuspicious(service, await snapshotOf(by)) };
+  },
+  "pending_acts.cancel": async () => {
+    const by = await tokenFor(service);
+    const { id } = await made("/v1/vaults", { name: "Kasa" }, by.auth);
+    const call = { json: { keep_last: 1 }, headers: { ...by.auth, "if-match": "*" } };
+    const put = await service.send("PUT", `/v1/vaults/${id}/retention`, call);
+    return { by, id: objectIn<{ act_id: string }>(put, "pending").act_id };
   },
   "snapshots.create_download_link": async () => {
     const by = await tokenFor(service);

@@ -27,6 +27,14 @@ async function made(target: string, json: object, by: Caller | null): Promise<vo
   assert.ok(answer.status < 300, `${target}: ${answer.body}`);
 }
 
+/** A change of a policy waits. */
+async function pendingAct(at: number): Promise<void> {
+  const call = { json: { name: `Saklama ${at}` }, headers: owner.auth };
+  const vault = await service.send("POST", "/v1/vaults", call);
+  const change = { json: { keep_last: 1 }, headers: { ...owner.auth, "if-match": "*" } };
+  assert.equal((await service.send("PUT", `/v1/vaults/${vault.json?.id}/retention`, change)).status, 202);
+}
+
 /** Rows for every list. The clock does not move, so all have the same time. */
 const policies = ["snapshots_create", "snapshots_list", "package"];
 for (const [at, policy] of policies.entries()) {
@@ -36,6 +44,7 @@ for (const [at, policy] of policies.entries()) {
   await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" });
   await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
   await made("/v1/audit/shares", { label: `Denetim ${at}` }, owner);
+  await pendingAct(at);
   await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
@@ -90,6 +99,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "snapshots.list": ["-created_at", "created_at"],
   "webhooks.list": ["-created_at", "created_at"],
   "restores.list": ["-created_at", "created_at"],
+  "pending_acts.list": ["-created_at", "created_at"],
   "sessions.list": ["-created_at", "created_at"],
   "rate_limits.list_requests": ["-created_at", "created_at"],
   "admin.list_accounts": ["-created_at", "created_at"],

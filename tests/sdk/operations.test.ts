@@ -7,6 +7,7 @@ import { after, describe, test } from "node:test";
 import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { agentClientId } from "../../packages/server/src/oauth/index.ts";
+import { makeSuspicious } from "../../packages/server/src/retention/testing.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
@@ -20,6 +21,7 @@ import { auditCalls } from "./audit-calls.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 import { downloadCalls } from "./download-calls.ts";
 import { orderCalls } from "./order-calls.ts";
+import { retentionCalls } from "./retention-calls.ts";
 import { webhookCalls } from "./webhook-calls.ts";
 import { checkRecords } from "./written-records.ts";
 
@@ -249,15 +251,6 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     return client.snapshots.complete({ id: (await client.snapshots.create({ body: { source: "ofis" } })).id });
   },
-  "snapshots.delete": async () => {
-    const { client, id } = await withSnapshot();
-    return client.snapshots.delete({ id }, { ifMatch: "*" });
-  },
-  "snapshots.undelete": async () => {
-    const { client, id } = await withSnapshot();
-    await client.snapshots.delete({ id });
-    return client.snapshots.undelete({ id });
-  },
   "snapshots.listWarnings": async () => {
     const { client, id } = await withSnapshot();
     return client.snapshots.listWarnings({ id });
@@ -272,6 +265,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   ...downloadCalls(withSnapshot, anonymous),
   ...auditCalls(async () => (await owner()).client, staff, service),
+  ...retentionCalls(withSnapshot, (id) => makeSuspicious(service, id)),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),

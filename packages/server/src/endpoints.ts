@@ -24,6 +24,7 @@ import { readEndpoints, readTags } from "./reads/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
 import { restoreEndpoints, restoreTags } from "./restores/endpoints/index.ts";
+import { retentionEndpoints, retentionTags } from "./retention/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { searchEndpoints, searchTags } from "./search/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
@@ -46,6 +47,7 @@ export const endpoints: readonly Endpoint[] = [
   ...snapshotEndpoints,
   ...fileEndpoints,
   ...restoreEndpoints,
+  ...retentionEndpoints,
   ...readEndpoints,
   ...orderEndpoints,
   ...downloadEndpoints,
@@ -75,6 +77,7 @@ export const tags: readonly OpenapiTag[] = [
   ...limitTags,
   ...snapshotTags,
   ...restoreTags,
+  ...retentionTags,
   ...readTags,
   ...orderTags,
   ...webhookTags,

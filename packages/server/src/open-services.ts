@@ -8,6 +8,7 @@ import type { Services } from "./kernel/domain-services.ts";
 import { openOrders } from "./orders/index.ts";
 import { openReceipts } from "./receipts/index.ts";
 import { openRecovery } from "./recovery/index.ts";
+import { openRetention } from "./retention/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
 import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
@@ -19,6 +20,7 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const vaults = await openVaults(foundation);
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
+  openRetention(vaults);
   const files = openFiles({ ...foundation, vaults, snapshots });
   const receipts = openReceipts(foundation);
   const orders = openOrders(foundation);

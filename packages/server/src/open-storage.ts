@@ -14,6 +14,8 @@ export interface Storage {
   open(): Promise<ObjectStore>;
   /** Removes what killed processes left of objects that they were writing, once it is old. */
   removeLeftovers(): Promise<void>;
+  /** By the store's own clock, in milliseconds since 1970; null: it has none. */
+  time(): Promise<number | null>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export function storageOf(config: Config, folder: DataFolder, sources: Sources):
   return {
     open: async () => (await open()).store,
     removeLeftovers: async () => (await open()).removeLeftovers(),
+    time: async () => (await open()).time(),
     async close() {
       await opened?.then(
         (one) => one.close(),

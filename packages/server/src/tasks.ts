@@ -14,6 +14,7 @@ import { pathRecurrences, pathTasks } from "./paths/index.ts";
 import { recoveryRecurrences } from "./recovery/index.ts";
 import { reportRecurrences } from "./reports/index.ts";
 import { restoreRecurrences, restoreTasks } from "./restores/index.ts";
+import { retentionRecurrences, retentionTasks } from "./retention/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
 import { vaultRecurrences } from "./vaults/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
@@ -35,6 +36,8 @@ export const tasks = [
   ...webhookRecurrences,
   ...restoreTasks,
   ...restoreRecurrences,
+  ...retentionTasks,
+  ...retentionRecurrences,
   ...downloadRecurrences,
   ...pathTasks,
   ...pathRecurrences,

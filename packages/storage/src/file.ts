@@ -96,6 +96,21 @@ export class FileStore implements ObjectStore {
     }
   }
 
+  /** The time that the file system gives to a new file, in milliseconds since 1970. */
+  async time(): Promise<number> {
+    try {
+      const { handle, file } = await this.#createTemporary();
+      try {
+        return (await handle.stat()).mtimeMs;
+      } finally {
+        await handle.close();
+        await discard(file);
+      }
+    } catch (error) {
+      throw fileError(error, "read the time");
+    }
+  }
+
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {
     assertObjectName(name);
     throwIfAborted(options.signal);

@@ -31,6 +31,11 @@ export interface OpenedStore {
   readonly store: ObjectStore;
   /** Removes what killed processes left of objects that they were writing, once it is old. */
   removeLeftovers(): Promise<void>;
+  /**
+   * The time by the store's own clock, in milliseconds since 1970: of its server, or of the file system. Null: a
+   * store in memory has no clock.
+   */
+  time(): Promise<number | null>;
   /** Closes connections. The store is not used afterwards. */
   close(): Promise<void>;
 }
@@ -41,7 +46,10 @@ const nothing = async () => undefined;
 const backends: Readonly<Record<string, (address: string, context: StoreContext) => Promise<OpenedStore>>> = {
   file: openFile,
   s3: openS3,
-  memory: async () => ({ store: new MemoryStore(), removeLeftovers: nothing, close: nothing }),
+  memory: async () => ({
+    ...{ store: new MemoryStore(), removeLeftovers: nothing, close: nothing },
+    time: async () => null,
+  }),
 };
 
 /**
@@ -63,7 +71,7 @@ async function openFile(address: string, context: StoreContext): Promise<OpenedS
   if (root === "" || root.includes("\0")) throw new ObjectStoreError("bad_name", "file: needs a path");
   const { now, randomBytes, fileSync: sync, create } = context;
   const store = await openFileStore({ root, now, randomBytes, sync, create });
-  return { store, removeLeftovers: () => store.removeLeftovers(), close: nothing };
+  return { store, removeLeftovers: () => store.removeLeftovers(), time: () => store.time(), close: nothing };
 }
 
 async function openS3(address: string, context: StoreContext): Promise<OpenedStore> {
@@ -77,6 +85,7 @@ async function openS3(address: string, context: StoreContext): Promise<OpenedSto
   return {
     store,
     removeLeftovers: () => repeatCall(context, () => bucket.removeLeftovers()),
+    time: () => repeatCall(context, () => bucket.time()),
     close: () => bucket.close(),
   };
 }

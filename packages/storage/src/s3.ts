@@ -101,6 +101,28 @@ export class S3Store implements ObjectStore {
     }
   }
 
+  /** The time of the server, to the second, in milliseconds since 1970: the `Date` of an answer. */
+  async time(): Promise<number> {
+    const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1 });
+    let date = "";
+    command.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        date = (result.response as { headers?: Readonly<Record<string, string>> }).headers?.["date"] ?? "";
+        return result;
+      },
+      { step: "deserialize", name: "readDate" },
+    );
+    try {
+      await this.#client.send(command);
+    } catch (error) {
+      throw s3Error(error, "read the time");
+    }
+    const time = Date.parse(date);
+    if (Number.isNaN(time)) throw new ObjectStoreError("unsupported", "the server does not say its time");
+    return time;
+  }
+
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {
     assertObjectName(name);
     throwIfAborted(options.signal);

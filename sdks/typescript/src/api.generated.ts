@@ -56,6 +56,7 @@ import type {
   FileVersionPage,
   FoundFilePage,
   Health,
+  Hold,
   Introspection,
   Invitation,
   LoginRequest,
@@ -69,6 +70,8 @@ import type {
   NewAuditShare,
   NewBan,
   NewDownloadLink,
+  NewHold,
+  NewLock,
   NewOauthClient,
   NewRateLimitRequest,
   NewRestore,
@@ -93,6 +96,8 @@ import type {
   PasswordChange,
   PasswordReset,
   PasswordResetRequest,
+  PendingAct,
+  PendingActs,
   PhoneChange,
   PhoneConfirmation,
   PublicKeys,
@@ -106,6 +111,10 @@ import type {
   RestorePage,
   RestoreWarningPage,
   RestoreWithPaths,
+  Retention,
+  RetentionPolicyChange,
+  RetentionSimulated,
+  RetentionSimulation,
   RotatedSecret,
   SecondFactorReset,
   SecretRotation,
@@ -955,6 +964,29 @@ export interface EmanetApi {
       readonly id: string;
       readonly body?: VaultChange;
     }, Vault>;
+    /**
+     * Read the retention policy of a vault. `GET /v1/vaults/{id}/retention`
+     *
+     * Its rules keep snapshots of the sources without a policy of their own. Without rules everything stays.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly getRetention: ReadOperation<{
+      /** Id of the vault. */
+      readonly id: string;
+    }, Retention>;
+    /**
+     * Change the retention policy of a vault. `PUT /v1/vaults/{id}/retention`
+     *
+     * Rules that are left out are none; without any rule everything stays. A change that could ever remove a snapshot earlier waits 72 hours: it is shown as `pending`, every owner is mailed, and any owner cancels it. Other changes hold at once. `If-Match` with the ETag of the policy is required. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `precondition_required`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setRetention: Operation<{
+      /** Id of the vault. */
+      readonly id: string;
+      readonly body?: RetentionPolicyChange;
+    }, Retention, CallOptions & { readonly ifMatch: string }>;
   };
   readonly sources: {
     /**
@@ -1034,6 +1066,29 @@ export interface EmanetApi {
       readonly id: string;
       readonly body: SourceWriterChange;
     }, SourceWriterList>;
+    /**
+     * Read the retention policy of a source. `GET /v1/sources/{id}/retention`
+     *
+     * The policy of the source, or of its vault where it has none (`inherited`).
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly getRetention: ReadOperation<{
+      /** Id of the source. */
+      readonly id: string;
+    }, Retention>;
+    /**
+     * Change the retention policy of a source. `PUT /v1/sources/{id}/retention`
+     *
+     * The source gets a policy of its own in place of its vault's. Rules that are left out are none; without any rule everything stays. A change that could ever remove a snapshot earlier waits 72 hours: it is shown as `pending`, every owner is mailed, and any owner cancels it. Other changes hold at once. `If-Match` with the ETag of the policy is required. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `precondition_required`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setRetention: Operation<{
+      /** Id of the source. */
+      readonly id: string;
+      readonly body?: RetentionPolicyChange;
+    }, Retention, CallOptions & { readonly ifMatch: string }>;
   };
   readonly taxpayers: {
     /**
@@ -1214,7 +1269,7 @@ export interface EmanetApi {
     /**
      * Delete a snapshot. `DELETE /v1/snapshots/{id}`
      *
-     * The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back, and is removed afterwards. Owners are mailed. A snapshot with a lock or a legal hold, and an open upload, are refused.
+     * The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back, and is removed afterwards. Owners are mailed. A snapshot with a lock or a legal hold, one that is younger than the `floor_days` of its policy, and an open upload are refused.
      *
      * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
      */
@@ -1385,6 +1440,63 @@ export interface EmanetApi {
       readonly id: string;
     }, Snapshot>;
     /**
+     * Read a hold. `GET /v1/snapshots/{id}/hold`
+     *
+     * 404 where the snapshot is not held.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly getHold: ReadOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Hold>;
+    /**
+     * Hold a snapshot. `PUT /v1/snapshots/{id}/hold`
+     *
+     * Nobody removes the snapshot while it is held, by no rule and by no deletion, owners and staff included. A release that waits is canceled. Only owners, with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setHold: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: NewHold;
+    }, Hold>;
+    /**
+     * Release a hold. `DELETE /v1/snapshots/{id}/hold`
+     *
+     * The hold ends in 72 hours. Every owner is mailed, and any owner cancels it until then. Only owners, with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly releaseHold: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, PendingAct>;
+    /**
+     * Lock a snapshot. `PUT /v1/snapshots/{id}/lock`
+     *
+     * Nobody removes the snapshot before the lock ends, owners and staff included, and nobody shortens the lock. It can be extended; at most 11 years from now. Only owners, with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `retention_locked`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly lock: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: NewLock;
+    }, Snapshot>;
+    /**
+     * Accept a suspicious snapshot. `POST /v1/snapshots/{id}/accept`
+     *
+     * From then on the snapshot counts like any other, and snapshots of its source expire again. As this can remove snapshots, it waits 72 hours: every owner is mailed, and any owner cancels it. To reject the snapshot, delete it. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly accept: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, PendingAct>;
+    /**
      * Make a download link. `POST /v1/snapshots/{id}/download-link`
      *
      * A link for browsers, which cannot send a token with a download. It can be used once, within five minutes; `HEAD` does not use it. The answer to the first `GET` sets a cookie for the link alone, with which the same browser can continue an interrupted download for a day. The link reads with the rights of the one who made it, and ends with them. A `path` of a file without `format` is the file itself; anything else is an archive (`tar` unless `format` says another).
@@ -1486,6 +1598,48 @@ export interface EmanetApi {
       /** Id of the restore. */
       readonly id: string;
     }, DownloadLink>;
+  };
+  readonly retention: {
+    /**
+     * Try a retention policy. `POST /v1/retention/simulate`
+     *
+     * What the policy would remove now, what would stay and why. Nothing is changed. Without `policy` the present one is used; for a vault a given one stands for all its sources. `freed_bytes` is what the removal frees, exactly while no upload runs; on one day at most a tenth of a vault's snapshots goes, the oldest first.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly simulate: Operation<{
+      readonly body?: RetentionSimulation;
+    }, RetentionSimulated>;
+  };
+  readonly pendingActs: {
+    /**
+     * List acts that wait. `GET /v1/pending-acts`
+     *
+     * Changes of policies, releases of holds, acceptances and deletions that could remove a snapshot earlier. Each waits 72 hours, in which any owner cancels it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only those in this state. */
+      readonly state?: "waiting" | "done" | "canceled" | "refused" | undefined;
+    }, PendingActs, PendingActs["data"][number]>;
+    /**
+     * Cancel an act that waits. `POST /v1/pending-acts/{id}/cancel`
+     *
+     * Nothing of it happens. Any owner can do this, also if another member started it. As canceling removes nothing, it needs no fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly cancel: Operation<{
+      /** Id of the act. */
+      readonly id: string;
+    }, PendingAct>;
   };
   readonly orders: {
     /**
@@ -1769,7 +1923,7 @@ export interface EmanetApi {
       /** Only these; `undelivered` stands for `retrying` and `failed`. */
       readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
       /** Only events of this type. */
-      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | undefined;
+      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | undefined;
       /** Only of this event. */
       readonly event_id?: string | undefined;
     }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
@@ -2820,6 +2974,18 @@ export const operations = {
   "restores.listWarnings": {"method":"GET","path":"/v1/restore/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "restores.download": {"method":"GET","path":"/v1/restore/{id}/download","reply":"bytes"},
   "restores.cancel": {"method":"POST","path":"/v1/restore/{id}/cancel","keyed":true,"reply":"json"},
+  "vaults.getRetention": {"method":"GET","path":"/v1/vaults/{id}/retention","reply":"json"},
+  "vaults.setRetention": {"method":"PUT","path":"/v1/vaults/{id}/retention","body":"json","reply":"json"},
+  "sources.getRetention": {"method":"GET","path":"/v1/sources/{id}/retention","reply":"json"},
+  "sources.setRetention": {"method":"PUT","path":"/v1/sources/{id}/retention","body":"json","reply":"json"},
+  "retention.simulate": {"method":"POST","path":"/v1/retention/simulate","body":"json","reply":"json"},
+  "snapshots.getHold": {"method":"GET","path":"/v1/snapshots/{id}/hold","reply":"json"},
+  "snapshots.setHold": {"method":"PUT","path":"/v1/snapshots/{id}/hold","body":"json","reply":"json"},
+  "snapshots.releaseHold": {"method":"DELETE","path":"/v1/snapshots/{id}/hold","reply":"json"},
+  "snapshots.lock": {"method":"PUT","path":"/v1/snapshots/{id}/lock","body":"json","reply":"json"},
+  "snapshots.accept": {"method":"POST","path":"/v1/snapshots/{id}/accept","keyed":true,"reply":"json"},
+  "pendingActs.list": {"method":"GET","path":"/v1/pending-acts","query":["limit","cursor","sort","state"],"reply":"json"},
+  "pendingActs.cancel": {"method":"POST","path":"/v1/pending-acts/{id}/cancel","keyed":true,"reply":"json"},
   "reads.open": {"method":"POST","path":"/v1/snapshots/{id}/read/open","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.items": {"method":"POST","path":"/v1/snapshots/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.frames": {"method":"POST","path":"/v1/snapshots/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},

@@ -1096,6 +1096,16 @@ export interface Health {
   readonly status: "ok";
 }
 
+export interface Hold {
+  /** Why it is held. */
+  readonly reason: string;
+  readonly review_at: string | null;
+  /** The owner who holds it. */
+  readonly held_by: string;
+  /** Since when. */
+  readonly held_at: string;
+}
+
 export interface Introspection {
   /** Whether the token is valid now. The other fields are present only if it is. */
   readonly active: boolean;
@@ -1305,6 +1315,17 @@ export interface NewDownloadLink {
   readonly format?: "tar" | "zip" | undefined;
 }
 
+export interface NewHold {
+  /** Why it is held. */
+  readonly reason: string;
+  readonly review_at?: string | null | undefined;
+}
+
+export interface NewLock {
+  /** When the lock ends. */
+  readonly locked_until: string;
+}
+
 export interface NewOauthClient {
   /** Name of the client. */
   readonly name: string;
@@ -1432,7 +1453,7 @@ export interface NewWebhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[];
   readonly description?: string | null | undefined;
 }
 
@@ -1705,6 +1726,55 @@ export interface PathChange {
     readonly mode: string;
     readonly hash: string | null;
   } | null;
+}
+
+export interface PendingAct {
+  /** Id of the act. */
+  readonly id: string;
+  /** What happens when its time has come. */
+  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
+  /** `waiting` until `due_at`; `refused`: something was held or locked, or the vault's signed chain does not have it. */
+  readonly state: "waiting" | "done" | "canceled" | "refused" | (string & {});
+  /** The vault. */
+  readonly vault_id: string;
+  readonly source_id: string | null;
+  readonly snapshot_id: string | null;
+  readonly taxpayer_id: string | null;
+  /** The member who started it. */
+  readonly created_by: string;
+  readonly canceled_by: string | null;
+  /** When it was started. */
+  readonly created_at: string;
+  /** When it takes effect: 72 hours later. */
+  readonly due_at: string;
+  readonly ended_at: string | null;
+}
+
+export interface PendingActs {
+  readonly data: readonly PendingAct[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** A change that waits; null: none does. */
+export interface PendingRetention {
+  /** The act; any owner can cancel it. */
+  readonly act_id: string;
+  /** When it takes effect. */
+  readonly due_at: string;
+  readonly policy: PendingRetentionPolicy;
+}
+
+export interface PendingRetentionPolicy {
+  readonly keep_last: number | null;
+  readonly keep_hourly: number | null;
+  readonly keep_daily: number | null;
+  readonly keep_weekly: number | null;
+  readonly keep_monthly: number | null;
+  readonly keep_yearly: number | null;
+  readonly keep_within_days: number | null;
+  readonly floor_days: number | null;
+  readonly ceiling_days: number | null;
 }
 
 export interface PhoneChange {
@@ -2046,6 +2116,54 @@ export interface RestoreWithPaths {
   readonly warnings: readonly SnapshotWarning[];
 }
 
+export interface Retention {
+  readonly keep_last: number | null;
+  readonly keep_hourly: number | null;
+  readonly keep_daily: number | null;
+  readonly keep_weekly: number | null;
+  readonly keep_monthly: number | null;
+  readonly keep_yearly: number | null;
+  readonly keep_within_days: number | null;
+  readonly floor_days: number | null;
+  readonly ceiling_days: number | null;
+  /** Whether it is the policy of the vault, because the source has none. */
+  readonly inherited: boolean;
+  readonly pending: PendingRetention | null;
+}
+
+export interface RetentionPolicyChange {
+  readonly keep_last?: number | null | undefined;
+  readonly keep_hourly?: number | null | undefined;
+  readonly keep_daily?: number | null | undefined;
+  readonly keep_weekly?: number | null | undefined;
+  readonly keep_monthly?: number | null | undefined;
+  readonly keep_yearly?: number | null | undefined;
+  readonly keep_within_days?: number | null | undefined;
+  readonly floor_days?: number | null | undefined;
+  readonly ceiling_days?: number | null | undefined;
+}
+
+export interface RetentionSimulated {
+  /** Snapshots that would go. */
+  readonly removed: number;
+  /** Snapshots that would stay. */
+  readonly kept: number;
+  /** Stored bytes that the removal frees. */
+  readonly freed_bytes: number;
+  /** Bytes that a later repack frees, as an estimate. */
+  readonly repack_bytes: number;
+  /** Those that go first, then the others; the oldest first. */
+  readonly snapshots: readonly SimulatedSnapshot[];
+}
+
+export interface RetentionSimulation {
+  /** All sources of this vault. */
+  readonly vault_id?: string | undefined;
+  /** This source; either this or `vault_id`. */
+  readonly source_id?: string | undefined;
+  readonly policy?: SimulatedPolicy | undefined;
+}
+
 export interface RotatedSecret {
   /** The client. */
   readonly client_id: string;
@@ -2169,6 +2287,30 @@ export interface SignatureQuestion {
   readonly received_at?: string | undefined;
 }
 
+export interface SimulatedPolicy {
+  readonly keep_last?: number | null | undefined;
+  readonly keep_hourly?: number | null | undefined;
+  readonly keep_daily?: number | null | undefined;
+  readonly keep_weekly?: number | null | undefined;
+  readonly keep_monthly?: number | null | undefined;
+  readonly keep_yearly?: number | null | undefined;
+  readonly keep_within_days?: number | null | undefined;
+  readonly floor_days?: number | null | undefined;
+  readonly ceiling_days?: number | null | undefined;
+}
+
+export interface SimulatedSnapshot {
+  /** The snapshot. */
+  readonly id: string;
+  /** Its source. */
+  readonly source_id: string;
+  /** When it was completed. */
+  readonly completed_at: string;
+  readonly removed_by: "policy" | "ceiling" | (string & {}) | null;
+  /** Why it stays. */
+  readonly reasons: readonly ("hold" | "lock" | "restore" | "frozen" | "young" | "floor" | "newest" | "newest_good" | "no_rule" | "keep_last" | "keep_hourly" | "keep_daily" | "keep_weekly" | "keep_monthly" | "keep_yearly" | "keep_within_days" | (string & {}))[];
+}
+
 export interface SmsCodeRequest {
   /** E-mail address. */
   readonly email?: string | undefined;
@@ -2274,6 +2416,15 @@ export interface SnapshotFailure {
   readonly retryable: boolean;
 }
 
+/** The hold; null: there is none. */
+export interface SnapshotHold {
+  /** Why it is held. */
+  readonly reason: string;
+  readonly review_at: string | null;
+  /** Since when. */
+  readonly held_at: string;
+}
+
 export interface SnapshotPage {
   readonly data: readonly Snapshot[];
   readonly has_more: boolean;
@@ -2285,6 +2436,8 @@ export interface SnapshotRetention {
   readonly locked_until: string | null;
   /** Whether a legal hold keeps it. */
   readonly legal_hold: boolean;
+  readonly hold: SnapshotHold | null;
+  readonly suspicion: SnapshotSuspicion | null;
 }
 
 export interface SnapshotSource {
@@ -2312,6 +2465,17 @@ export interface SnapshotStarted {
   readonly source_id: string;
   /** What started the backup. */
   readonly trigger: "manual" | "api" | "schedule" | "e_archive" | (string & {});
+}
+
+/** Most files were lost or changed; null: nothing is wrong. */
+export interface SnapshotSuspicion {
+  /** Files of the snapshot before that are gone. */
+  readonly lost: number;
+  /** Files whose content is another one. */
+  readonly changed: number;
+  /** When it was found. */
+  readonly found_at: string;
+  readonly accepted_at: string | null;
 }
 
 export interface SnapshotWarning {
@@ -2727,7 +2891,7 @@ export interface Webhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2758,7 +2922,7 @@ export interface WebhookChange {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url?: string | undefined;
   /** What is sent. */
-  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
   readonly description?: string | null | undefined;
 }
 
@@ -2768,7 +2932,7 @@ export interface WebhookCreated {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2863,7 +3027,7 @@ export interface WebhookReplay {
   /** The moment after the last one. */
   readonly to?: string | undefined;
   /** Only these types. */
-  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookSecretRotated {

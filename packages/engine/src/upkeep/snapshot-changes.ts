@@ -27,11 +27,17 @@ export interface ChangeNote {
   readonly by?: string | undefined;
 }
 
-/** Sets the retention of a snapshot. A lock that is running can be extended and not shortened. */
+/** What becomes of the retention that a snapshot has. */
+export type RetentionChange = Retention | ((old: Retention) => Retention);
+
+/**
+ * Sets the retention of a snapshot. A lock that is running can be extended and not shortened. A function gets the retention that the
+ * record follows, so changes at the same time do not undo each other.
+ */
 export async function setRetention(
   vault: Vault,
   id: string,
-  retention: Retention,
+  change: RetentionChange,
   { reason = "", by = "" }: ChangeNote = {},
 ): Promise<void> {
   const chain = chainWriter(vault, vault.authority);
@@ -39,6 +45,7 @@ export async function setRetention(
   await appendToChain(chain, async () => {
     const { retention: old, status } = await matchingRow(vault, id);
     if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
+    const retention = typeof change === "function" ? change(old) : change;
     const runningLock = (old.lockedUntil ?? 0) > vault.ctx.now() ? (old.lockedUntil ?? 0) : 0;
     if ((retention.lockedUntil ?? 0) < runningLock) throw new CatalogError("retained", `${id} is locked`);
     return { kind: "retention", snapshot: id, retention, reason, by };

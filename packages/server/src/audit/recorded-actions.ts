@@ -178,6 +178,6 @@ export const refusedAction = "access.refused";
 export const backgroundActions: readonly string[] = [
   ...["account.created", "audit.check_failed", "ban.set", "receipt_key.created", "restore.completed", "restore.failed"],
   ...["second_factor.reset_done", "signing_key.created", "snapshot.completed", "snapshot.failed", "snapshot.removed"],
-  ...["snapshot.expired", "snapshot.suspicious", "act.done", "act.failed"],
+  ...["snapshot.expired", "snapshot.suspicious", "act.done", "act.refused"],
   ...["snapshot.verification_failed", "staff.added", "webhook.disabled", "sign_in.failed", "sign_in.locked"],
 ];

@@ -12,6 +12,7 @@
  */
 
 import { auditTemplates } from "./audit-templates.ts";
+import { retentionTemplates } from "./retention-templates.ts";
 import { securityTemplates } from "./security-changes.ts";
 
 export const languages = ["tr", "en"] as const;
@@ -87,6 +88,7 @@ function webhookLines(language: Language, v: WebhookValues): string {
 const mailTemplates = {
   ...securityTemplates,
   ...auditTemplates,
+  ...retentionTemplates,
   application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
     tr: (v) => ({
       subject: `Yeni başvuru: ${packageNames[v.package].tr}`,

@@ -27,7 +27,7 @@ export async function createSandboxClock(base: Clock, app: Pool, log: Log): Prom
       const read = sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
       await Promise.race([read, setTimeout(syncPatienceMs, undefined, { ref: false })]);
     },
-    offsetMs: () => offsetMs,
+    offsetMs: () => offsetMs + (base.offsetMs?.() ?? 0),
     ...(base.onMove && { onMove: base.onMove }),
   };
 }

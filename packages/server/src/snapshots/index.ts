@@ -10,6 +10,7 @@
 
 export { type ArchiveFormat, archiveFormats, archiveMediaTypes, archiveReply } from "./archive-content.ts";
 export { entriesBelow, inLargeChunks, partsOf, type WalkedEntry, type WriteName } from "./archive-entries.ts";
+export { setChainExpiry, setExpiryIn } from "./chain-expiry.ts";
 export { downloadHeaders } from "./content-headers.ts";
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
@@ -30,7 +31,7 @@ export {
 } from "./read-content.ts";
 export { addRecovered, readRecovered } from "./recovered-store.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
-export { pruneFullVault } from "./removal.ts";
+export { pruneFullVault, removeSoon } from "./removal.ts";
 export {
   contentProblem,
   deadAfterMs,

@@ -12,17 +12,18 @@ export interface UnprunedVault {
 /**
  * Vaults with deleted snapshots or ended uploads whose time has passed. A vault with an upload that ended within the last day waits,
  * because the next try uses what arrived; but not longer than {@link longestWaitMs}. Also vaults with a snapshot that was completed
- * a week ago: processes that were killed while they stored it can have left packs. Row access `system`.
+ * a week ago: processes that were killed while they stored it can have left packs. Expired snapshots do not wait. Row access `system`.
  */
 export async function vaultsToPrune(tx: ReadTx, limit: number): Promise<readonly UnprunedVault[]> {
   const before = (ms: number) => new Date(tx.now.getTime() - ms);
   const { rows } = await sql<UnprunedVault>`
     select account_id, vault_id from snapshots
-    where pruned_at is null and state in ('failed', 'canceled', 'deleted', 'completed')
+    where pruned_at is null and state in ('failed', 'canceled', 'deleted', 'completed', 'expired')
     group by account_id, vault_id
-    having min(coalesce(deleted_at, active_at)) filter (where state <> 'completed') <= ${before(undeleteMs + longestWaitMs)}
-      or (min(coalesce(deleted_at, active_at)) filter (where state <> 'completed') <= ${before(undeleteMs)}
+    having min(coalesce(deleted_at, active_at)) filter (where state not in ('completed', 'expired')) <= ${before(undeleteMs + longestWaitMs)}
+      or (min(coalesce(deleted_at, active_at)) filter (where state not in ('completed', 'expired')) <= ${before(undeleteMs)}
         and coalesce(max(active_at) filter (where state in ('failed', 'canceled')), '-infinity') <= ${before(arrivedKeptMs)})
+      or bool_or(state = 'expired')
       or min(active_at) filter (where state = 'completed') <= ${before(strayKeptMs)}
     order by min(coalesce(deleted_at, active_at)), vault_id limit ${limit}`.execute(tx.db);
   return rows;
@@ -32,14 +33,18 @@ export async function vaultsToPrune(tx: ReadTx, limit: number): Promise<readonly
  * Ends the time in which deleted snapshots of a vault can be undeleted, for those deleted 72 hours ago or before. One that is being
  * undeleted at this moment is locked, and left out. Held and locked ones stay as they are.
  */
-export async function beginRemovals(tx: Tx, accountId: string, vaultId: string, limit: number): Promise<void> {
-  const until = new Date(tx.now.getTime() - undeleteMs);
+export async function beginRemovals(
+  tx: Tx,
+  { accountId, vaultId, now }: { readonly accountId: string; readonly vaultId: string; readonly now: Date },
+  limit: number,
+): Promise<void> {
+  const until = new Date(now.getTime() - undeleteMs);
   await sql`
     update snapshots set removed_at = ${tx.now}, version = version + 1
     where id in (
       select id from snapshots
       where account_id = ${accountId} and vault_id = ${vaultId} and state = 'deleted' and removed_at is null
-        and deleted_at <= ${until} and not legal_hold and coalesce(locked_until, '-infinity') <= ${tx.now}
+        and deleted_at <= ${until} and not legal_hold and coalesce(locked_until, '-infinity') <= ${now}
       order by deleted_at limit ${limit} for no key update skip locked)`.execute(tx.db);
 }
 
@@ -60,7 +65,7 @@ export async function openRemovals(
     .select(["id", "source_id"])
     .where("account_id", "=", accountId)
     .where("vault_id", "=", vaultId)
-    .where("state", "=", "deleted")
+    .where("state", "in", ["deleted", "expired"])
     .where("removed_at", "is not", null)
     .where("pruned_at", "is", null)
     .orderBy("removed_at")

@@ -3,6 +3,7 @@ import { createCipheriv } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
+import { setRetention, signedRetention } from "@emanet/engine";
 import { sql } from "kysely";
 import { systemRandom } from "../kernel/clock.ts";
 import { createTransactions } from "../kernel/tx.ts";
@@ -13,7 +14,7 @@ import { defaultVaultId, makeVault, ofTest } from "../vaults/testing.ts";
 import { engineId } from "./engine-id.ts";
 import { findVaultsToPrune, pruneVault } from "./removal.ts";
 import { beginRemovals, vaultsToPrune } from "./removal-store.ts";
-import { arrivedKeptMs, longestWaitMs, strayKeptMs, undeleteMs } from "./rules.ts";
+import { arrivedKeptMs, endedKeptMs, longestWaitMs, strayKeptMs, undeleteMs } from "./rules.ts";
 import { lockDeleted, undeleteSnapshot } from "./store.ts";
 import { auditOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
 
@@ -40,8 +41,18 @@ const del = async (id: string) =>
 const undelete = (id: string) => service.send("POST", `/v1/snapshots/${id}/undelete`, { headers: owner });
 const prune = (vaultId: string, of: string = accountId) => runTask(env, pruneVault, { accountId: of, vaultId });
 /** As if it had happened so long ago. */
-const age = (id: string, column: "deleted_at" | "active_at", ms: number) =>
-  env.rows(`update emanet.snapshots set ${column} = ${column} - $2 * interval '1 millisecond' where id = $1`, [id, ms]);
+async function age(id: string, column: "deleted_at" | "active_at", ms: number): Promise<void> {
+  const [row] = await env.rows<{ vault: string }>(
+    `update emanet.snapshots set ${column} = ${column} - $2 * interval '1 millisecond' where id = $1
+     returning vault_id as vault`,
+    [id, ms],
+  );
+  const vault = await opened(row?.vault ?? "");
+  // Of a deletion the chain has the time, too.
+  const known = await signedRetention(vault, engineId(id));
+  if (column === "deleted_at" && known?.expiresAt)
+    await setRetention(vault, engineId(id), { ...known, expiresAt: known.expiresAt - ms });
+}
 
 async function opened(vaultId: string, of: string = accountId) {
   const { services } = service.running;
@@ -113,6 +124,40 @@ test("the last snapshot goes too, found by the hourly task; a held one stays", a
   assert.deepEqual(await stored(vaultId), { counted: 0, packs: 0 });
   await env.rows("update emanet.snapshots set deleted_at = $2 where id = $1", [held, service.clock.now()]);
   assert.equal((await undelete(held)).status, 200);
+});
+
+test("a row that says deleted, expired or failed removes nothing that the chain keeps; staff see it", async () => {
+  const vaultId = await makeVault(service, owner);
+  const ids = [];
+  for (const name of ["a", "b", "c"]) ids.push(await upload(vaultId, name, { f: bytesOf(40 + ids.length) }));
+  const long = new Date(service.clock.now().getTime() - 2 * undeleteMs);
+  const forged = [
+    "state = 'deleted', deleted_state = 'completed', deleted_at = $2",
+    "state = 'expired', expired_at = $2, removed_at = $2",
+    "state = 'failed', failure_code = 'internal', active_at = $2",
+  ];
+  for (const [i, set] of forged.entries())
+    await env.rows(`update emanet.snapshots set ${set} where id = $1`, [ids[i], long]);
+  await prune(vaultId);
+  await prune(vaultId);
+  for (const id of ids) assert.equal(await isInCatalog(vaultId, id), true);
+  await env.rows(
+    "update emanet.snapshots set state = 'completed', removed_at = null, deleted_state = null where id = any ($1)",
+    [ids],
+  );
+  for (const [i, id] of ids.entries())
+    assert.deepEqual((await env.get(`/v1/snapshots/${id}/files/f`)).body, bytesOf(40 + i));
+});
+
+test("a clock that is wrong removes nothing", async () => {
+  const vaultId = await makeVault(service, owner);
+  const id = await upload(vaultId, "a", { f: bytesOf(50) });
+  await del(id);
+  const twoYears = 2 * 365 * 24 * 60 * 60 * 1000;
+  const wrong = { ...service.clock, now: () => new Date(service.clock.now().getTime() + twoYears) };
+  await assert.rejects(runTask(env, pruneVault, { accountId, vaultId }, wrong), { code: "clocks_differ" });
+  assert.equal((await undelete(id)).status, 200);
+  assert.deepEqual((await env.get(`/v1/snapshots/${id}/files/f`)).body, bytesOf(50));
 });
 
 test("which vaults are pruned: what is due waits while an upload has just failed, and not for ever", async () => {
@@ -208,7 +253,7 @@ test("an undelete and a removal at the same time: one of them happens, by the or
   const began = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
   const removing = transactions.run(ofTest, inAccount, async (tx) => {
-    await beginRemovals(tx, accountId, vaultId, 10);
+    await beginRemovals(tx, { accountId, vaultId, now: tx.now }, 10);
     began.resolve();
     await commit.promise;
   });
@@ -221,7 +266,7 @@ test("an undelete and a removal at the same time: one of them happens, by the or
 
 test("undelete and prune race in processes whose clocks differ: what is back has every byte", async () => {
   const vaultId = await makeVault(service, owner);
-  const ahead = { now: () => new Date(service.clock.now().getTime() + 2000) };
+  const ahead = { ...service.clock, now: () => new Date(service.clock.now().getTime() + 2000) };
   const outcomes: number[] = [];
   for (let round = 0; round < 6; round++) {
     const content = bytesOf(20 + round);
@@ -259,8 +304,13 @@ test("a manifest without a row: of an open upload it completes the snapshot, of 
   await prune(vaultId);
   assert.equal((await env.get(`/v1/snapshots/${open}`)).json?.status, "completed");
   assert.deepEqual((await env.get(`/v1/snapshots/${open}/files/f`)).body, content);
-  assert.equal(await isInCatalog(vaultId, ended), false);
+  assert.equal(await isInCatalog(vaultId, ended), true, "a changed row alone removes nothing: there is a notice first");
+  const vault = await opened(vaultId);
+  const known = await signedRetention(vault, engineId(ended));
+  assert.equal(known?.expiresAt, service.clock.now().getTime() + endedKeptMs);
+  await setRetention(vault, engineId(ended), { ...known, expiresAt: service.clock.now().getTime() });
   await prune(vaultId);
+  assert.equal(await isInCatalog(vaultId, ended), false);
   const left = await stored(vaultId);
   assert.equal(left.counted, left.packs);
   assert.ok(left.packs < 150_000, "what only the ended one needed is gone");

@@ -4,11 +4,13 @@
  * A recurring task finds the vaults; a job per vault, one at a time, does the work:
  * 1. The rows of deleted snapshots get `removed_at`. This commit decides: before it a snapshot can be undeleted, after it the
  *    content goes. So a removal and an undelete at the same time cannot both happen, whatever the clocks of their processes say.
- * 2. The engine deletes the snapshots: chain, catalog, manifest. A hold or a lock that only the chain has stops this.
+ *    Expired snapshots have it already.
+ * 2. The engine deletes the snapshots: chain, catalog, manifest. The chain must say that their time is over (`chain-expiry.ts`). A
+ *    hold or a lock that only the chain has stops this too.
  * 3. The engine prunes the vault, a bounded number of packs per run. The bytes of each pack leave the vault's `stored_bytes` in the
  *    transaction in which the catalog forgets the pack.
  * 4. The rows get `pruned_at`, once nothing is left.
- * Every step can be repeated. A run that ended in between is continued by the next one.
+ * The time is the earliest of three clocks, and a difference between them ends the run (`earliestTime`). Every step can be repeated. A run that ended in between is continued by the next one.
  */
 
 import {
@@ -18,6 +20,7 @@ import {
   deleteSnapshot,
   IncompleteCatalogError,
   prune,
+  signedRetention,
   type Vault,
 } from "@emanet/engine";
 import type { ServicePorts } from "../kernel/domain-services.ts";
@@ -25,6 +28,8 @@ import { noPayload, PermanentJobError, retryAfter, task } from "../kernel/jobs/i
 import type { Log } from "../kernel/log.ts";
 import type { RowAccess } from "../kernel/principal.ts";
 import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
+import { ClocksDifferError, earliestTime } from "../vaults/index.ts";
+import { mayGo, setExpiryIn } from "./chain-expiry.ts";
 import { engineId, snapshotIdOf } from "./engine-id.ts";
 import { targetsOf } from "./lifecycle.ts";
 import {
@@ -36,6 +41,7 @@ import {
   stopRemoval,
   vaultsToPrune,
 } from "./removal-store.ts";
+import { endedKeptMs } from "./rules.ts";
 
 type Ports = ServicePorts & { readonly transactions: Transactions };
 
@@ -64,15 +70,18 @@ export const pruneVault = task<PrunePayload, Ports>("snapshots.prune_vault", {
   timeoutMs: pruneTimeoutMs,
   priority: "low",
   async run({ accountId, vaultId }, { ports, signal, log, clock }) {
-    const begunAt = clock.now();
+    const now = await earliestTime({ clock, ports, signal }).catch((error: unknown) => {
+      if (error instanceof ClocksDifferError) log.error("clocks_differ", { target_id: vaultId });
+      throw error;
+    });
     const access: RowAccess = { kind: "account", accountId };
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
     const steps: Steps = {
-      ...{ accountId, vaultId, signal, log, vault: await ports.services.vaults.open(accountId, vaultId) },
+      ...{ accountId, vaultId, signal, log, now, vault: await ports.services.vaults.open(accountId, vaultId) },
       run: (work) => ports.transactions.run(context, access, work),
       read: (work) => ports.transactions.read(context, access, work),
     };
-    await steps.run((tx) => beginRemovals(tx, accountId, vaultId, removalsPerRun));
+    await steps.run((tx) => beginRemovals(tx, { accountId, vaultId, now }, removalsPerRun));
     const removals = await steps.read((tx) => openRemovals(tx, accountId, vaultId, removalsPerRun));
     try {
       for (const removal of removals) await remove(steps, removal);
@@ -82,8 +91,7 @@ export const pruneVault = task<PrunePayload, Ports>("snapshots.prune_vault", {
       if (report.recoveredSnapshots.length > 0) await deleteEnded(steps);
       ports.services.snapshots.counts.pruned(report.freedBytes);
       const isDone = report.leftPacks === 0 && report.recoveredSnapshots.length === 0;
-      if (isDone && removals.length < removalsPerRun)
-        await steps.run((tx) => notePruned(tx, accountId, vaultId, begunAt));
+      if (isDone && removals.length < removalsPerRun) await steps.run((tx) => notePruned(tx, accountId, vaultId, now));
     } catch (error) {
       if (!(error instanceof IncompleteCatalogError) && !(error instanceof ChainMismatchError)) throw error;
       // Nothing was deleted. People must look at the vault; the next run tries again.
@@ -97,6 +105,7 @@ interface Steps extends PrunePayload {
   readonly vault: Vault;
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly now: Date;
   readonly run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
   readonly read: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
 }
@@ -104,6 +113,11 @@ interface Steps extends PrunePayload {
 /** Deletes a snapshot in the engine. */
 async function remove(steps: Steps, { id, source_id: sourceId }: Removal): Promise<void> {
   const { accountId, run, log } = steps;
+  if (!(await mayGo(steps.vault, id, steps.now))) {
+    // Somebody has changed the row: the service writes the chain first.
+    log.error("removal_refused", { target_id: id });
+    return;
+  }
   try {
     if (!(await deleteInEngine(steps, engineId(id)))) return;
     await run(async (tx) => tx.audit({ action: "snapshot.removed", targets: targetsOf(id, sourceId) }));
@@ -116,15 +130,25 @@ async function remove(steps: Steps, { id, source_id: sourceId }: Removal): Promi
   }
 }
 
-/** Deletes snapshots of the catalog whose uploads have failed or were canceled. */
+/**
+ * Deletes snapshots of the catalog whose uploads have failed or were canceled. The chain has them as completed: a process ended between
+ * manifest and row. Somebody who changes rows could make a good snapshot look like that, so the chain gets a notice first, staff see
+ * an error in the log, and it goes two weeks later.
+ */
 async function deleteEnded(steps: Steps): Promise<void> {
   const { vault, accountId, vaultId, read } = steps;
   const known: string[] = [];
   for await (const { id } of allSnapshots(vault.catalog)) known.push(snapshotIdOf(id));
   for (let at = 0; at < known.length; at += idsPerPage) {
     const page = known.slice(at, at + idsPerPage);
-    for (const id of await read((tx) => endedAmong(tx, accountId, vaultId, page)))
-      await deleteInEngine(steps, engineId(id));
+    for (const id of await read((tx) => endedAmong(tx, accountId, vaultId, page))) {
+      if (await mayGo(vault, id, steps.now)) await deleteInEngine(steps, engineId(id));
+      else if ((await signedRetention(vault, engineId(id)))?.expiresAt === null) {
+        steps.log.error("ended_upload_has_snapshot", { target_id: id });
+        const goesAt = new Date(steps.now.getTime() + endedKeptMs);
+        await setExpiryIn(vault, id, goesAt, { reason: "its upload ended", by: pruneVault.name });
+      }
+    }
   }
 }
 
@@ -162,6 +186,11 @@ export const findVaultsToPrune = task<Readonly<Record<string, never>>, Ports>("s
 
 function pruneOf(payload: PrunePayload) {
   return { task: pruneVault, payload, key: payload.vaultId, exclusiveKey: `upkeep ${payload.vaultId}` };
+}
+
+/** Snapshots have expired: their content is removed as soon as a worker is free. */
+export async function removeSoon(tx: Tx, accountId: string, vaultId: string): Promise<void> {
+  await tx.job(pruneOf({ accountId, vaultId }));
 }
 
 /** By then the upload has ended in the catalog too, and pins nothing. */

@@ -81,6 +81,9 @@ export const strayKeptMs = 7 * dayMs;
 /** The contract's: uploads that are open in one account. */
 export const maxOpenUploads = 400;
 
+/** What only an ended upload has is removed so long after it was noticed: no younger snapshot expires either. */
+export const endedKeptMs = 14 * 24 * 60 * 60 * 1000;
+
 /** The contract's. */
 export const maxLabelLength = 200;
 /** The contract's: 50 keys of 500 characters. */

@@ -94,6 +94,27 @@ export const snapshotShape = closed(
         expires_at: nullable(timestamp("When it expires; null: not by itself.")),
         locked_until: nullable(timestamp("The snapshot cannot be deleted before this time.")),
         legal_hold: Type.Boolean({ description: "Whether a legal hold keeps it." }),
+        hold: nullable(
+          closed(
+            {
+              reason: text(500, { description: "Why it is held.", examples: ["VUK incelemesi"] }),
+              review_at: nullable(timestamp("When people want to look at it again.")),
+              held_at: timestamp("Since when."),
+            },
+            { title: "SnapshotHold", description: "The hold; null: there is none." },
+          ),
+        ),
+        suspicion: nullable(
+          closed(
+            {
+              lost: byteCount("Files of the snapshot before that are gone."),
+              changed: byteCount("Files whose content is another one."),
+              found_at: timestamp("When it was found."),
+              accepted_at: nullable(timestamp("When its acceptance took effect; until then its source is frozen.")),
+            },
+            { title: "SnapshotSuspicion", description: "Most files were lost or changed; null: nothing is wrong." },
+          ),
+        ),
       },
       { title: "SnapshotRetention" },
     ),
@@ -148,6 +169,8 @@ export function showSnapshot(row: SnapshotRecord, { language, seesStorage }: Vie
       expires_at: isoOrNull(row.expires_at),
       locked_until: isoOrNull(row.locked_until),
       legal_hold: row.legal_hold,
+      hold: holdOf(row),
+      suspicion: suspicionOf(row),
     },
     metadata: row.metadata,
     external_reference: row.external_reference,
@@ -157,6 +180,17 @@ export function showSnapshot(row: SnapshotRecord, { language, seesStorage }: Vie
     completed_at: isoOrNull(row.completed_at),
     version: row.version,
   };
+}
+
+function holdOf(row: SnapshotRecord): Static<typeof snapshotShape>["retention"]["hold"] {
+  if (!row.legal_hold || row.hold_reason === null || row.held_at === null) return null;
+  return { reason: row.hold_reason, review_at: isoOrNull(row.hold_review_at), held_at: row.held_at.toISOString() };
+}
+
+function suspicionOf(row: SnapshotRecord): Static<typeof snapshotShape>["retention"]["suspicion"] {
+  const { lost_files: lost, changed_files: changed, suspicious_at: at, accepted_at: acceptedAt } = row;
+  if (lost === null || changed === null || at === null) return null;
+  return { lost, changed, found_at: at.toISOString(), accepted_at: isoOrNull(acceptedAt) };
 }
 
 /** Why it has no content; or, of a completed one, that its content was not what its client said. */

@@ -1,6 +1,6 @@
 /** A clock that moves only when a test says so. */
 
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
 
 export interface TestClock extends Clock {
   advance(ms: number): void;
@@ -11,6 +11,7 @@ export function testClock(start = "2026-11-15T09:00:00.000Z"): TestClock {
   const listeners = new Set<() => void>();
   return {
     now: () => new Date(now),
+    offsetMs: () => now - systemClock.now().getTime(),
     advance: (ms) => {
       now += ms;
       for (const listener of listeners) listener();

@@ -13,16 +13,18 @@
  * sources locks the row of the vault first, so that no two wait for each other.
  */
 
+export { ClocksDifferError, earliestOf, earliestTime, maxClockDifferenceMs } from "./earliest-time.ts";
 export { vaultEvents } from "./events.ts";
+export { assertOverFloor, floorDaysOf } from "./floor-store.ts";
 export { freshnessOf, summaryOfVault, type VaultSummary } from "./freshness-store.ts";
 export { vaultRecurrences } from "./jobs.ts";
 export { nameOrder } from "./name-order.ts";
 export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
-export { byTimeNameOrFreshness, requireInVault } from "./operations.ts";
+export { byTimeNameOrFreshness, changes, reads, requireInVault, requireVault } from "./operations.ts";
 export { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 export { addLostSource, noteRebuilt } from "./rebuilt-store.ts";
 export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
-export { moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
+export { findSourceById, moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
 export { storageProblem } from "./storage-problems.ts";
 export {
   checkTarget,

@@ -32,6 +32,8 @@ export interface Vaults {
   forget(accountId: string, vaultId: string): void;
   /** Removes what killed processes left in the object store of objects that they were writing, once it is old. */
   removeLeftovers(): Promise<void>;
+  /** The time by the object store's own clock, in milliseconds since 1970; null: it has none. */
+  storeTime(): Promise<number | null>;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -46,7 +48,7 @@ interface Sources {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly storage: { open(): Promise<ObjectStore>; removeLeftovers(): Promise<void> };
+  readonly storage: { open(): Promise<ObjectStore>; removeLeftovers(): Promise<void>; time(): Promise<number | null> };
   readonly rootKeyCopy: RootKeyCopy;
 }
 
@@ -66,6 +68,7 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
     listen: (more) => void registered.push(more),
     forget: (accountId, vaultId) => void opened.delete(`${accountId} ${vaultId}`),
     removeLeftovers: () => sources.storage.removeLeftovers(),
+    storeTime: () => sources.storage.time(),
     async open(accountId, vaultId, context) {
       const key = `${accountId} ${vaultId}`;
       const known = opened.get(key) ?? openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId));

@@ -50,7 +50,14 @@ export async function vaultEnvironment(cleanup: Cleanup) {
     sources,
     /** What another process of the service would open. */
     openProcess: (of: ObjectStore = store) =>
-      openVaults({ ...sources, storage: { open: async () => of, removeLeftovers: async () => undefined } }),
+      openVaults({
+        ...sources,
+        storage: {
+          open: async () => of,
+          removeLeftovers: async () => undefined,
+          time: async () => null,
+        },
+      }),
     run: <T>(accountId: string, work: (tx: Tx) => Promise<T>) =>
       transactions.run(ofTest, { kind: "account", accountId }, work),
     newAccount: async (language = "tr") => {

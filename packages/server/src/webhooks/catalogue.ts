@@ -4,6 +4,7 @@ import { accountEvents } from "../accounts/index.ts";
 import { auditEvents } from "../audit/index.ts";
 import type { EventType } from "../kernel/events.ts";
 import { restoreEvents } from "../restores/index.ts";
+import { retentionEvents } from "../retention/index.ts";
 import { snapshotEvents } from "../snapshots/index.ts";
 import { vaultEvents } from "../vaults/index.ts";
 import { webhookEvents } from "./events.ts";
@@ -15,6 +16,7 @@ export const eventCatalogue: readonly EventType[] = [
   ...snapshotEvents,
   ...restoreEvents,
   ...auditEvents,
+  ...retentionEvents,
   ...plannedEvents,
   ...webhookEvents,
 ];

@@ -81,28 +81,10 @@ const taxpayerTransferred = eventType({
   ),
 });
 
-const sourceSuspicious = eventType({
-  name: "source.suspicious",
-  summary: "A snapshot lost or changed most files",
-  description:
-    "More than half of the source's files are gone or different. Nothing of the source expires until a person accepts it.",
-  ofVault: true,
-  fields: closed(
-    {
-      source_id: uuid("The source."),
-      snapshot_id: uuid("The snapshot."),
-      lost: count("Files that are gone."),
-      changed: count("Files that are different."),
-    },
-    { title: "SourceSuspicious" },
-  ),
-});
-
 export const plannedEvents = [
   billingCharged,
   subscriptionRenewed,
   subscriptionFailed,
   byosTokenExpired,
   taxpayerTransferred,
-  sourceSuspicious,
 ];

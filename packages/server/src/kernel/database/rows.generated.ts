@@ -57,6 +57,7 @@ export interface Database {
   readonly oauth_user_code_tries: OauthUserCodeTriesRow;
   readonly otp_challenges: OtpChallengesRow;
   readonly packages: PackagesRow;
+  readonly pending_acts: PendingActsRow;
   readonly people: PeopleRow;
   readonly phone_messages: PhoneMessagesRow;
   readonly projected_grams: ProjectedGramsRow;
@@ -70,6 +71,7 @@ export interface Database {
   readonly restore_parts: RestorePartsRow;
   readonly restore_warnings: RestoreWarningsRow;
   readonly restores: RestoresRow;
+  readonly retention_policies: RetentionPoliciesRow;
   readonly root_key: RootKeyRow;
   readonly sandbox_clock: SandboxClockRow;
   readonly second_factor_resets: SecondFactorResetsRow;
@@ -681,6 +683,23 @@ export interface PackagesRow {
   readonly burst: number;
 }
 
+export interface PendingActsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion";
+  readonly source_id: string | null;
+  readonly snapshot_id: string | null;
+  readonly taxpayer_id: string | null;
+  readonly policy: ColumnType<JsonValue | null, string | null | undefined, string | null>;
+  readonly state: "waiting" | "done" | "canceled" | "refused";
+  readonly created_by: string;
+  readonly canceled_by: string | null;
+  readonly created_at: Date;
+  readonly due_at: Date;
+  readonly ended_at: Date | null;
+}
+
 export interface PeopleRow {
   readonly id: string;
   readonly account_id: string | null;
@@ -837,6 +856,23 @@ export interface RestoresRow {
   readonly version: Generated<number>;
 }
 
+export interface RetentionPoliciesRow {
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly source_id: string | null;
+  readonly keep_last: number | null;
+  readonly keep_hourly: number | null;
+  readonly keep_daily: number | null;
+  readonly keep_weekly: number | null;
+  readonly keep_monthly: number | null;
+  readonly keep_yearly: number | null;
+  readonly keep_within_days: number | null;
+  readonly floor_days: number | null;
+  readonly ceiling_days: number | null;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
+}
+
 export interface RootKeyRow {
   readonly id: number;
   readonly wrapped: Buffer;
@@ -959,6 +995,16 @@ export interface SnapshotsRow {
   readonly draft: Buffer | null;
   readonly draft_upload: string | null;
   readonly has_files: Generated<boolean>;
+  readonly hold_reason: string | null;
+  readonly hold_review_at: Date | null;
+  readonly held_by: string | null;
+  readonly held_at: Date | null;
+  readonly assessed_at: Date | null;
+  readonly suspicious_at: Date | null;
+  readonly lost_files: number | null;
+  readonly changed_files: number | null;
+  readonly accepted_at: Date | null;
+  readonly expired_at: Date | null;
 }
 
 export interface SourceAliasesRow {
@@ -995,6 +1041,7 @@ export interface SourcesRow {
   readonly updated_at: Date;
   readonly version: Generated<number>;
   readonly overdue_at: Date | null;
+  readonly deleted_at: Date | null;
 }
 
 export interface StoreBeatRow {
@@ -1013,6 +1060,7 @@ export interface TaxpayersRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+  readonly deleted_at: Date | null;
 }
 
 export interface UploadsRow {
@@ -1052,6 +1100,8 @@ export interface VaultsRow {
   readonly last_verified_at: Date | null;
   readonly last_verified_files: number | null;
   readonly last_verified_failed: number | null;
+  readonly deleted_at: Date | null;
+  readonly retention_applied_at: Date | null;
 }
 
 export interface WebhookDeliveriesRow {

@@ -5,7 +5,9 @@ import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { projectSnapshot } from "../../paths/index.ts";
 import { isVaultAllowed } from "../../vaults/index.ts";
+import { setChainExpiry } from "../chain-expiry.ts";
 import { targetsOf } from "../lifecycle.ts";
+import { withStoreProblems } from "../read-content.ts";
 import { undeleteMs } from "../rules.ts";
 import { showSnapshot, snapshotId, snapshotShape } from "../shapes.ts";
 import { findSnapshot, lockDeleted, undeleteSnapshot as markUndeleted } from "../store.ts";
@@ -33,6 +35,10 @@ export const undeleteSnapshot = endpoint(
         isVaultAllowed(principal, deleted.vault_id) &&
         tx.now.getTime() < deleted.deleted_at.getTime() + undeleteMs;
       if (!isBack) throw new Problem("not_found");
+      const place = { id: params.id, account_id: principal.accountId, vault_id: deleted.vault_id };
+      const note = { reason: "undeleted", by: principal.memberId };
+      if (deleted.deleted_state === "completed")
+        await withStoreProblems(() => setChainExpiry(ctx.services, place, null, note));
       await markUndeleted(tx, principal.accountId, params.id);
       const found = await findSnapshot(tx, principal.accountId, params.id);
       if (found === undefined) throw new Problem("not_found");

@@ -1,0 +1,85 @@
+/** Mails about retention, to owners: acts that wait, suspicious snapshots, ceilings. */
+
+const actNames = {
+  policy_change: { tr: "Saklama kuralı değişikliği", en: "A change of a retention policy" },
+  hold_release: { tr: "Yasal saklamanın kaldırılması", en: "The release of a legal hold" },
+  acceptance: { tr: "Şüpheli bir yedeğin kabulü", en: "The acceptance of a suspicious snapshot" },
+  source_deletion: { tr: "Bir kaynağın silinmesi", en: "The deletion of a source" },
+  taxpayer_deletion: { tr: "Bir mükellefin silinmesi", en: "The deletion of a taxpayer" },
+  vault_deletion: { tr: "Bir kasanın silinmesi", en: "The deletion of a vault" },
+} as const;
+
+type Act = { kind: keyof typeof actNames; act_id: string; target_id: string; by: string; due_at: string };
+type Suspicious = { snapshot_id: string; source_id: string; lost: string; changed: string };
+type Ceiling = { source: string; source_id: string; count: string; first: string };
+
+const lines = (...parts: readonly string[]) => `${parts.join("\n\n")}\n`;
+
+export const retentionTemplates = {
+  act_scheduled: {
+    tr: (v: Act) => ({
+      subject: `72 saat sonra: ${actNames[v.kind].tr}`,
+      text: lines(
+        "Merhaba,",
+        `${v.by} adlı üye, yedeklerin daha erken silinmesine yol açabilecek bir işlem başlattı.`,
+        `İşlem: ${actNames[v.kind].tr}\nKonu: ${v.target_id}\nİşlem numarası: ${v.act_id}\nYürürlük: ${v.due_at} (UTC)`,
+        "O zamana kadar hiçbir şey değişmez. Hesabın her sahibi işlemi iptal edebilir. Bunu beklemiyorsanız iptal edin ve üyelerinizin erişimini kontrol edin.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Act) => ({
+      subject: `In 72 hours: ${actNames[v.kind].en}`,
+      text: lines(
+        "Hello,",
+        `${v.by} started an act that could remove snapshots earlier.`,
+        `Act: ${actNames[v.kind].en}\nAbout: ${v.target_id}\nNumber of the act: ${v.act_id}\nTakes effect: ${v.due_at} (UTC)`,
+        "Nothing changes before. Every owner of the account can cancel it. If you did not expect this, cancel it and check the access of your members.",
+        "Emanet",
+      ),
+    }),
+  },
+  source_suspicious: {
+    tr: (v: Suspicious) => ({
+      subject: "Şüpheli bir yedek",
+      text: lines(
+        "Merhaba,",
+        "Yeni bir yedekte dosyaların yarısından fazlası yok ya da değişmiş. Fidye yazılımı, silinmiş bir klasör ya da yanlış bir kaynak olabilir.",
+        `Kaynak: ${v.source_id}\nYedek: ${v.snapshot_id}\nEksik dosya: ${v.lost}\nDeğişen dosya: ${v.changed}`,
+        "Bir kişi yedeği kabul edene ya da silene kadar bu kaynağın hiçbir yedeği saklama kuralıyla silinmez.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Suspicious) => ({
+      subject: "A suspicious snapshot",
+      text: lines(
+        "Hello,",
+        "More than half of the files are missing or different in a new snapshot. It may be ransomware, a deleted folder or a wrong source.",
+        `Source: ${v.source_id}\nSnapshot: ${v.snapshot_id}\nMissing files: ${v.lost}\nDifferent files: ${v.changed}`,
+        "Until a person accepts or deletes the snapshot, no snapshot of this source expires.",
+        "Emanet",
+      ),
+    }),
+  },
+  ceiling_notice: {
+    tr: (v: Ceiling) => ({
+      subject: "Saklama süresi dolan yedekler",
+      text: lines(
+        "Merhaba,",
+        `${v.source} kaynağının ${v.count} yedeği en uzun saklama süresine ulaşıyor.`,
+        `Kaynak: ${v.source_id}\nİlk silinme: ${v.first} (UTC)`,
+        "O tarihten itibaren, kaynağın son yedeği de olsa silinirler. Saklamak istediklerinize yasal saklama koyun ya da kuralı değiştirin.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Ceiling) => ({
+      subject: "Snapshots reach the end of their retention",
+      text: lines(
+        "Hello,",
+        `${v.count} snapshots of the source ${v.source} reach the ceiling of their policy.`,
+        `Source: ${v.source_id}\nThe first goes: ${v.first} (UTC)`,
+        "From then on they are removed, also the newest one of the source. Put a hold on those that you want to keep, or change the policy.",
+        "Emanet",
+      ),
+    }),
+  },
+} as const;

@@ -1,0 +1,88 @@
+/**
+ * What the signed chain of a vault has of retention, beside holds and locks: policies, acts that wait, suspicious snapshots. Each is the
+ * newest record of a scope; empty: there is none any more. The text of a record is JSON.
+ */
+
+import { readPolicies, recordPolicy, type Vault } from "@emanet/engine";
+import { noPolicy, type Policy, policyFields } from "./rules.ts";
+
+export const actKinds = [
+  "policy_change",
+  "hold_release",
+  "acceptance",
+  "source_deletion",
+  "taxpayer_deletion",
+  "vault_deletion",
+] as const;
+export type ActKind = (typeof actKinds)[number];
+
+/** An act as the chain has it. */
+export interface ChainAct {
+  readonly kind: ActKind;
+  readonly source: string | null;
+  readonly snapshot: string | null;
+  readonly policy: Policy | null;
+  /** Milliseconds since 1970. */
+  readonly due: number;
+}
+
+export interface ChainRetention {
+  /** Of the vault, and of sources by their id. */
+  readonly vaultPolicy: Policy;
+  readonly sourcePolicies: ReadonlyMap<string, Policy>;
+  readonly acts: ReadonlyMap<string, ChainAct>;
+  /** Ids of snapshots that nobody has accepted. */
+  readonly suspicious: ReadonlySet<string>;
+}
+
+const scopes = {
+  vault: "vault",
+  source: (id: string) => `source ${id}`,
+  act: (id: string) => `act ${id}`,
+  suspicious: (snapshot: string) => `suspicious ${snapshot}`,
+};
+
+export async function readChainRetention(vault: Vault): Promise<ChainRetention> {
+  const sourcePolicies = new Map<string, Policy>();
+  const acts = new Map<string, ChainAct>();
+  const suspicious = new Set<string>();
+  let vaultPolicy = noPolicy;
+  for (const [scope, bytes] of await readPolicies(vault)) {
+    if (bytes.length === 0) continue;
+    const [kind, id = ""] = scope.split(" ");
+    const value = JSON.parse(Buffer.from(bytes).toString()) as unknown;
+    if (kind === "vault") vaultPolicy = policyOf(value);
+    if (kind === "source") sourcePolicies.set(id, policyOf(value));
+    if (kind === "act") acts.set(id, value as ChainAct);
+    if (kind === "suspicious") suspicious.add(id);
+  }
+  return { vaultPolicy, sourcePolicies, acts, suspicious };
+}
+
+/** A policy from JSON or a row: fields that it does not have are null. */
+export function policyOf(value: unknown): Policy {
+  const given = value as Partial<Policy>;
+  return Object.fromEntries(policyFields.map((field) => [field, given[field] ?? null])) as Policy;
+}
+
+export function isSamePolicy(a: Policy, b: Policy): boolean {
+  return policyFields.every((field) => a[field] === b[field]);
+}
+
+/** `source` null: of the vault. */
+export async function recordRetentionPolicy(vault: Vault, source: string | null, policy: Policy, by: string) {
+  await record(vault, source === null ? scopes.vault : scopes.source(source), policy, by);
+}
+
+/** Null: the act has ended. */
+export async function recordAct(vault: Vault, id: string, act: ChainAct | null, by: string): Promise<void> {
+  await record(vault, scopes.act(id), act, by);
+}
+
+export async function recordSuspicion(vault: Vault, snapshot: string, isOpen: boolean, by: string): Promise<void> {
+  await record(vault, scopes.suspicious(snapshot), isOpen ? {} : null, by);
+}
+
+async function record(vault: Vault, scope: string, value: object | null, by: string): Promise<void> {
+  await recordPolicy(vault, scope, Buffer.from(value === null ? "" : JSON.stringify(value)), by);
+}

@@ -76,7 +76,7 @@ async function uploadNights(
 }
 
 /** Waits until search has every snapshot; returns the seconds. */
-async function untilProjected(setup: MeasuredSetup): Promise<number> {
+export async function untilProjected(setup: MeasuredSetup): Promise<number> {
   const transfers = await openTransfers("http/1.1", setup.url, setup.ca);
   const began = performance.now();
   for (;;) {
@@ -106,7 +106,7 @@ function casesOf(ids: readonly string[], files: number): readonly (readonly [str
   ];
 }
 
-async function measured(setup: MeasuredSetup, name: string, target: (at: number) => string): Promise<string> {
+export async function measured(setup: MeasuredSetup, name: string, target: (at: number) => string): Promise<string> {
   const clients = await openClients("http/1.1", setup.url, setup.ca, 1);
   const headers = await setup.authorization();
   let at = 0;

@@ -5,5 +5,6 @@ import { history } from "./history.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { parallelUploads } from "./parallel-uploads.ts";
 import type { Part } from "./part.ts";
+import { projection } from "./projection.ts";
 
-export const parts: readonly Part[] = [oneByOne, parallelUploads, coldFile, history];
+export const parts: readonly Part[] = [oneByOne, parallelUploads, coldFile, history, projection];

@@ -230,6 +230,11 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const { accountId } = await tokenFor(service, { state: "suspended" });
     return { by: await staff(), id: accountId ?? "", json: { reason } };
   },
+  "admin.set_upkeep": async () => {
+    const by = await tokenFor(service);
+    const { id } = await made("/v1/vaults", { name: "Kasa" }, by.auth);
+    return { by: await staff(), id: String(id), json: { paused: true, reason } };
+  },
   "admin.set_package": onAccount({ package: "starter" }),
   "admin.set_entitlement": onAccount({ entitlement: "api", enabled: true }),
   "admin.set_early_access": onAccount({ early_access: true }),

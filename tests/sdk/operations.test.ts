@@ -265,7 +265,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   ...downloadCalls(withSnapshot, anonymous),
   ...auditCalls(async () => (await owner()).client, staff, service),
-  ...retentionCalls(withSnapshot, (id) => makeSuspicious(service, id)),
+  ...retentionCalls(withSnapshot, staff, (id) => makeSuspicious(service, id)),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),

@@ -5,7 +5,11 @@ import type { EmanetClient } from "../../sdks/typescript/src/index.ts";
 type WithSnapshot = () => Promise<{ readonly client: EmanetClient; readonly id: string }>;
 
 /** `makeSuspicious` changes a snapshot so that it can be accepted. */
-export function retentionCalls(withSnapshot: WithSnapshot, makeSuspicious: (id: string) => Promise<unknown>) {
+export function retentionCalls(
+  withSnapshot: WithSnapshot,
+  staff: () => Promise<EmanetClient>,
+  makeSuspicious: (id: string) => Promise<unknown>,
+) {
   const places = async () => {
     const { client, id } = await withSnapshot();
     const { vault_id: vault, source } = await client.snapshots.get({ id });
@@ -17,15 +21,7 @@ export function retentionCalls(withSnapshot: WithSnapshot, makeSuspicious: (id: 
     return { client, id };
   };
   return {
-    "snapshots.delete": async () => {
-      const { client, id } = await withSnapshot();
-      return client.snapshots.delete({ id }, { ifMatch: "*" });
-    },
-    "snapshots.undelete": async () => {
-      const { client, id } = await withSnapshot();
-      await client.snapshots.delete({ id });
-      return client.snapshots.undelete({ id });
-    },
+    ...deletionCalls(withSnapshot),
     "vaults.getRetention": async () => {
       const { client, vault } = await places();
       return client.vaults.getRetention({ id: vault });
@@ -64,11 +60,29 @@ export function retentionCalls(withSnapshot: WithSnapshot, makeSuspicious: (id: 
       await makeSuspicious(id);
       return client.snapshots.accept({ id });
     },
+    "admin.setUpkeep": async () => {
+      const { vault } = await places();
+      return (await staff()).admin.setUpkeep({ id: vault, body: { paused: true, reason: "inceleme" } });
+    },
     "pendingActs.list": async () => (await withSnapshot()).client.pendingActs.list({ state: "waiting" }),
     "pendingActs.cancel": async () => {
       const { client, vault } = await places();
       const { pending } = await client.vaults.setRetention({ id: vault, body: { keep_last: 1 } }, { ifMatch: "*" });
       return client.pendingActs.cancel({ id: pending?.act_id ?? "" });
+    },
+  };
+}
+
+function deletionCalls(withSnapshot: WithSnapshot) {
+  return {
+    "snapshots.delete": async () => {
+      const { client, id } = await withSnapshot();
+      return client.snapshots.delete({ id }, { ifMatch: "*" });
+    },
+    "snapshots.undelete": async () => {
+      const { client, id } = await withSnapshot();
+      await client.snapshots.delete({ id });
+      return client.snapshots.undelete({ id });
     },
   };
 }

@@ -42,7 +42,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
 const domains: readonly string[] = [
   ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
   ...["archives", "catalog", "vaults", "taxpayers", "agents", "paths", "snapshots", "uploads", "files"],
-  ...["search", "reports", "restores", "retention", "reads", "orders", "downloads"],
+  ...["search", "reports", "restores", "retention", "upkeep", "reads", "orders", "downloads"],
   ...["applications", "oauth", "first-run", "recovery", "audit", "webhooks", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */

@@ -29,6 +29,7 @@ import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { searchEndpoints, searchTags } from "./search/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
 import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
+import { upkeepEndpoints } from "./upkeep/endpoints/index.ts";
 import { uploadEndpoints, uploadTags } from "./uploads/endpoints/index.ts";
 import { vaultEndpoints, vaultTags } from "./vaults/endpoints/index.ts";
 import { version } from "./version.ts";
@@ -56,6 +57,7 @@ export const endpoints: readonly Endpoint[] = [
   ...searchEndpoints,
   ...auditEndpoints,
   ...reportEndpoints,
+  ...upkeepEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,

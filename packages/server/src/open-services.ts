@@ -10,6 +10,7 @@ import { openReceipts } from "./receipts/index.ts";
 import { openRecovery } from "./recovery/index.ts";
 import { openRetention } from "./retention/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
+import { openUpkeep } from "./upkeep/index.ts";
 import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
 import { openWebhooks } from "./webhooks/index.ts";
@@ -27,5 +28,16 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const downloads = openDownloads(foundation);
   const webhooks = await openWebhooks(foundation);
   const audit = openAudit(foundation);
-  return { vaults, snapshots, files, receipts, orders, downloads, webhooks, recovery, audit };
+  return {
+    vaults,
+    snapshots,
+    files,
+    receipts,
+    orders,
+    downloads,
+    webhooks,
+    recovery,
+    audit,
+    upkeep: openUpkeep(foundation),
+  };
 }

@@ -16,6 +16,7 @@ import { reportRecurrences } from "./reports/index.ts";
 import { restoreRecurrences, restoreTasks } from "./restores/index.ts";
 import { retentionRecurrences, retentionTasks } from "./retention/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
+import { upkeepRecurrences, upkeepTasks } from "./upkeep/index.ts";
 import { vaultRecurrences } from "./vaults/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
 
@@ -38,6 +39,8 @@ export const tasks = [
   ...restoreRecurrences,
   ...retentionTasks,
   ...retentionRecurrences,
+  ...upkeepTasks,
+  ...upkeepRecurrences,
   ...downloadRecurrences,
   ...pathTasks,
   ...pathRecurrences,

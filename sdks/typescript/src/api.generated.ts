@@ -145,6 +145,8 @@ import type {
   TotpConfirmation,
   TotpSetup,
   TreePage,
+  UpkeepChange,
+  UpkeepPaused,
   UsagePage,
   Vault,
   VaultChange,
@@ -2798,6 +2800,18 @@ export interface EmanetApi {
       readonly chain: string;
     }, AdminAuditChain>;
     /**
+     * Pause or resume the upkeep of a vault. `POST /v1/admin/vaults/{id}/upkeep`
+     *
+     * While it is paused nothing expires, nothing is removed, moved or scrubbed in the vault. Backups and restores go on. A run that has begun ends first. The customer sees it in the vault and in the audit trail.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setUpkeep: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: UpkeepChange;
+    }, UpkeepPaused>;
+    /**
      * Read the overview. `GET /v1/admin/overview`
      *
      * Accounts and applications by state.
@@ -3078,6 +3092,7 @@ export const operations = {
   "admin.exportAudit": {"method":"GET","path":"/v1/admin/audit/export","query":["from","to","chain","format"],"reply":"bytes"},
   "admin.resumeAuditExport": {"method":"GET","path":"/v1/admin/audit/export/{id}","reply":"bytes"},
   "admin.getAuditChain": {"method":"GET","path":"/v1/admin/audit/chains/{chain}","reply":"json"},
+  "admin.setUpkeep": {"method":"POST","path":"/v1/admin/vaults/{id}/upkeep","body":"json","keyed":true,"reply":"json"},
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
   "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},

@@ -2794,6 +2794,18 @@ export interface TreePage {
   readonly next_cursor: string | null;
 }
 
+export interface UpkeepChange {
+  /** True pauses, false resumes. */
+  readonly paused: boolean;
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+}
+
+export interface UpkeepPaused {
+  /** Whether it is paused. */
+  readonly paused: boolean;
+}
+
 export interface UsageDay {
   /** The day. */
   readonly day: string;
@@ -2833,6 +2845,7 @@ export interface Vault {
     /** When it ended. */
     readonly completed_at: string;
   } | null;
+  readonly upkeep: VaultUpkeep;
   /** When it was made. */
   readonly created_at: string;
   readonly version: number;
@@ -2868,6 +2881,20 @@ export interface VaultQuotaWarning {
   readonly stored_bytes: number;
   /** The vault's quota; without one, its `quota_warning_bytes`. */
   readonly quota_bytes: number;
+}
+
+/** What the service does by itself, and what it found. */
+export interface VaultUpkeep {
+  /** Whether staff have paused it. */
+  readonly paused: boolean;
+  readonly scrubbed_at: string | null;
+  readonly scrub_round_ended_at: string | null;
+  /** What the last scrub found missing or damaged. */
+  readonly scrub_findings: number;
+  /** Frames that are damaged still; a backup that has their content heals them. */
+  readonly damaged_frames: number;
+  readonly healed_at: string | null;
+  readonly repacked_at: string | null;
 }
 
 export interface VaultUsage {

@@ -319,8 +319,10 @@ export class PostgresCatalog implements Catalog {
     return this.#write("exclusive", async (to) => {
       await leasedUpload(to, upload, now);
       const moved = await removal.moveFrames(to, { unit, moves, deadItems });
-      if (moved) raiseRevision(to);
-      return moved;
+      if (!moved) return false;
+      raiseRevision(to);
+      await this.#tellAdded(to, upload, unit);
+      return true;
     });
   }
 
@@ -384,6 +386,10 @@ export class PostgresCatalog implements Catalog {
       session,
       unit.items.map(({ ordinal, owner }) => ({ ordinal, isOwn: owner === owner_name })),
     );
+    await this.#tellAdded(to, upload, unit);
+  }
+
+  async #tellAdded(to: VaultTx, upload: string, unit: UploadUnit): Promise<void> {
     const storedBytes = unit.packs.reduce((sum, { size }) => sum + size, 0);
     await this.#listeners.unitAdded?.(to.tx, { vaultId: this.#database.vaultId, upload, storedBytes });
   }

@@ -214,9 +214,10 @@ export interface VaultToApply {
 export async function vaultsToApply(tx: ReadTx, since: Date, limit: number): Promise<readonly VaultToApply[]> {
   const { rows } = await sql<VaultToApply>`
     select v.account_id, v.id as vault_id from vaults v
-    where v.id in (select vault_id from pending_acts where state = 'waiting' and due_at <= ${tx.now})
-      or (coalesce(v.retention_applied_at, '-infinity') <= ${since}
-        and v.id in (select vault_id from retention_policies))
+    where v.upkeep_paused_at is null
+      and (v.id in (select vault_id from pending_acts where state = 'waiting' and due_at <= ${tx.now})
+        or (coalesce(v.retention_applied_at, '-infinity') <= ${since}
+          and v.id in (select vault_id from retention_policies)))
     order by v.retention_applied_at nulls first, v.id limit ${limit}`.execute(tx.db);
   return rows;
 }

@@ -9,7 +9,7 @@
 import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
 import { projectSnapshot } from "../paths/index.ts";
-import { noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
+import { addBytes, noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
 import { snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
 import { verifySnapshot } from "./jobs.ts";
@@ -19,7 +19,7 @@ import { addStoredBytes, completeSnapshot, findQueued } from "./store.ts";
 export const catalogListeners: CatalogListeners = {
   async unitAdded(tx, { vaultId, upload, storedBytes }) {
     const id = snapshotOfUpload(upload);
-    if (id === null) return;
+    if (id === null) return addBytes(tx, vaultId, storedBytes);
     const [isOpen] = await Promise.all([addStoredBytes(tx, id, storedBytes), reserveBytes(tx, vaultId, storedBytes)]);
     if (!isOpen) throw new CatalogError("unknown_upload", upload);
   },

@@ -21,7 +21,7 @@ export { vaultRecurrences } from "./jobs.ts";
 export { nameOrder } from "./name-order.ts";
 export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
 export { byTimeNameOrFreshness, changes, reads, requireInVault, requireVault } from "./operations.ts";
-export { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
+export { addBytes, assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 export { addLostSource, noteRebuilt } from "./rebuilt-store.ts";
 export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
 export { findSourceById, moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";

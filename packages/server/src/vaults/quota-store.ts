@@ -28,6 +28,12 @@ export async function reserveBytes(tx: Tx, vaultId: string, bytes: number): Prom
   warn(tx, vaultId, rows[0]);
 }
 
+/** Adds what upkeep has stored. A quota does not stop upkeep: what it replaces is deleted soon. */
+export async function addBytes(tx: Tx, vaultId: string, bytes: number): Promise<void> {
+  assertByteCount(bytes);
+  await sql`update vaults set stored_bytes = stored_bytes + ${bytes} where id = ${vaultId}`.execute(tx.db);
+}
+
 /** Throws where the quota is used up: a check before an upload. It locks nothing. */
 export function assertQuotaLeft(vault: { readonly stored_bytes: number; readonly quota_bytes: number | null }): void {
   if (vault.quota_bytes !== null && vault.stored_bytes >= vault.quota_bytes) throw new Problem("quota_exceeded");

@@ -57,6 +57,18 @@ export const vaultSchema = closed(
         { description: "The last time that a snapshot of the vault was read back and compared; null: never." },
       ),
     ),
+    upkeep: closed(
+      {
+        paused: Type.Boolean({ description: "Whether staff have paused it." }),
+        scrubbed_at: nullable(timestamp("When a part of the packs was last read and compared; a thirtieth a day.")),
+        scrub_round_ended_at: nullable(timestamp("When all packs had been read once more.")),
+        scrub_findings: byteCount("What the last scrub found missing or damaged."),
+        damaged_frames: byteCount("Frames that are damaged still; a backup that has their content heals them."),
+        healed_at: nullable(timestamp("When damaged frames were last healed.")),
+        repacked_at: nullable(timestamp("When it was last repacked.")),
+      },
+      { title: "VaultUpkeep", description: "What the service does by itself, and what it found." },
+    ),
     created_at: timestamp("When it was made."),
     version,
   },
@@ -75,6 +87,13 @@ export function vaultShape(row: VaultRow): Static<typeof vaultSchema> {
     stored_bytes: row.stored_bytes,
     source_count: row.source_count,
     last_verification: verificationShape(row),
+    upkeep: {
+      paused: row.upkeep_paused_at !== null,
+      scrubbed_at: row.scrubbed_at?.toISOString() ?? null,
+      scrub_round_ended_at: row.scrub_round_ended_at?.toISOString() ?? null,
+      ...{ scrub_findings: row.scrub_findings, damaged_frames: row.damaged_frames },
+      ...{ healed_at: row.healed_at?.toISOString() ?? null, repacked_at: row.repacked_at?.toISOString() ?? null },
+    },
     created_at: row.created_at.toISOString(),
     version: row.version,
   };

@@ -1102,6 +1102,18 @@ export interface VaultsRow {
   readonly last_verified_failed: number | null;
   readonly deleted_at: Date | null;
   readonly retention_applied_at: Date | null;
+  readonly upkeep_paused_at: Date | null;
+  readonly upkeep_begun_at: Date | null;
+  readonly scrub_slice: Generated<number>;
+  readonly scrubbed_at: Date | null;
+  readonly scrub_round_ended_at: Date | null;
+  readonly scrubbed_packs: Generated<number>;
+  readonly scrub_findings: Generated<number>;
+  readonly healed_at: Date | null;
+  readonly healed_frames: Generated<number>;
+  readonly damaged_frames: Generated<number>;
+  readonly repacked_at: Date | null;
+  readonly repacked_packs: Generated<number>;
 }
 
 export interface WebhookDeliveriesRow {

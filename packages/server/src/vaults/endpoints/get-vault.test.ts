@@ -18,6 +18,10 @@ describe("GET /v1/vaults/{id}", () => {
       ...{ id, name: "Muhasebe", kind: "other", taxpayer_id: null, storage: "service" },
       ...{ quota_bytes: 1000, quota_warning_bytes: null, stored_bytes: 0, source_count: 1, version: 1 },
       last_verification: null,
+      upkeep: {
+        ...{ paused: false, scrubbed_at: null, scrub_round_ended_at: null, scrub_findings: 0, damaged_frames: 0 },
+        ...{ healed_at: null, repacked_at: null },
+      },
     });
   });
 

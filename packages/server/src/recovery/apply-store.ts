@@ -81,7 +81,7 @@ async function columnsOf(client: PoolClient, table: string): Promise<readonly st
 async function endOthers(client: PoolClient, of: RecordedTable, record: AccountRecord): Promise<void> {
   const { table, key, ended = "" } = of;
   if (withoutAccount.has(table)) return;
-  const same = key.map((column) => `r.${quoted(column)} = t.${quoted(column)}`).join(" and ");
+  const same = key.map((column) => `r.${quoted(column)} is not distinct from t.${quoted(column)}`).join(" and ");
   const others = `t.account_id is not distinct from $2::uuid and not exists (
     select 1 from jsonb_populate_recordset(null::emanet.${quoted(table)}, $1::jsonb) r where ${same})`;
   const statement =

@@ -14,6 +14,7 @@ const ended = [
   "update emanet.audit_shares set revoked_at = now(), revoked_by = created_by where revoked_at is null",
   // Clients that have read later events go on behind them, and learn that some are gone.
   `update emanet.event_heads set sequence = sequence + ${skippedEvents}, expired_through = sequence + ${skippedEvents}`,
+  "update emanet.pending_acts set due_at = now() + interval '72 hours' where state = 'waiting'",
   "update emanet.snapshots set deleted_at = now() where state = 'deleted' and removed_at is null",
 ];
 

@@ -24,7 +24,9 @@ export const accountTables: readonly RecordedTable[] = [
     key: ["id"],
     without: [
       ...["stored_bytes", "quota_warned", "has_catalog", "keys_made_at"],
-      ...["last_verified_at", "last_verified_files", "last_verified_failed"],
+      ...["last_verified_at", "last_verified_files", "last_verified_failed", "upkeep_begun_at"],
+      ...["scrub_slice", "scrubbed_at", "scrub_round_ended_at", "scrubbed_packs", "scrub_findings"],
+      ...["healed_at", "healed_frames", "damaged_frames", "repacked_at", "repacked_packs"],
     ],
   },
   { table: "taxpayers", key: ["id"] },
@@ -36,6 +38,7 @@ export const accountTables: readonly RecordedTable[] = [
       "overdue_at",
     ],
   },
+  { table: "retention_policies", key: ["vault_id", "source_id"] },
   { table: "source_aliases", key: ["vault_id", "name"], ended: "delete" },
   { table: "source_writers", key: ["source_id", "kind", "writer_id"], ended: "delete" },
   {

@@ -69,7 +69,7 @@ test("409 and 410 by the state of the snapshot; a suspended account gets its lin
     ["expired", 410],
     ["running", 409],
   ] as const) {
-    await env.rows("update emanet.snapshots set state = $2 where id = $1", [json?.id, state]);
+    await env.rows("update emanet.snapshots set state = $2, expired_at = now() where id = $1", [json?.id, state]);
     assert.equal((await env.send("POST", `/v1/snapshots/${json?.id}/download-link`, {})).status, status);
   }
   await env.rows("update emanet.accounts set state = 'suspended' where id = $1", [env.accountId]);

@@ -111,7 +111,7 @@ test("404: a client that is held to another vault; 409 and 410 by state", async 
     ["expired", 410, "snapshot_expired"],
     ["running", 409, "state_conflict"],
   ] as const) {
-    await env.rows("update emanet.snapshots set state = $2 where id = $1", [json?.id, state]);
+    await env.rows("update emanet.snapshots set state = $2, expired_at = now() where id = $1", [json?.id, state]);
     const answer = await env.get(`/v1/snapshots/${json?.id}/files/a`);
     assert.deepEqual([answer.status, answer.json?.code], [status, code]);
   }

@@ -62,7 +62,7 @@ test("404: a snapshot that is not there, another account's, one of another vault
     ["expired", 410],
     ["running", 409],
   ] as const) {
-    await env.rows("update emanet.snapshots set state = $2 where id = $1", [json?.id, state]);
+    await env.rows("update emanet.snapshots set state = $2, expired_at = now() where id = $1", [json?.id, state]);
     assert.equal((await post(json?.id, env.auth)).status, status);
   }
 });

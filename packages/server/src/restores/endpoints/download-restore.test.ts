@@ -62,7 +62,7 @@ test("410 when its snapshot is deleted, 200 again when it is undeleted", async (
 
 test("the content is kept for a restore although its snapshot has expired; 410 after seven days", async () => {
   const { id } = await restored(env, { snapshot_id: snapshot?.id });
-  await env.rows("update emanet.snapshots set state = 'expired' where id = $1", [snapshot?.id]);
+  await env.rows("update emanet.snapshots set state = 'expired', expired_at = now() where id = $1", [snapshot?.id]);
   env.service.clock.advance(7 * dayMs - 60_000);
   assert.equal((await download(env, id)).status, 200);
   env.service.clock.advance(60_000);

@@ -156,7 +156,7 @@ test("409 before it is completed, 410 when it has expired, 404 for another accou
   const queued = await env.send("POST", "/v1/snapshots", { source: "queued" });
   assert.equal((await env.get(`/v1/snapshots/${queued.json?.id}/archive`)).json?.code, "state_conflict");
   const { id } = await env.completed("old", { a: "1" });
-  await env.rows("update emanet.snapshots set state = 'expired' where id = $1", [id]);
+  await env.rows("update emanet.snapshots set state = 'expired', expired_at = now() where id = $1", [id]);
   const expired = await env.get(`/v1/snapshots/${id}/archive`);
   assert.deepEqual([expired.status, expired.json?.code], [410, "snapshot_expired"]);
   const other = await snapshotOfOther();

@@ -285,7 +285,7 @@ export interface AdminRateLimit {
   /** The account. */
   readonly account_id: string;
   /** The limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "audit_shared_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** Whether the limit refuses requests. */
   readonly mode: "enforce" | "shadow" | "off" | (string & {});
   /** Number of allowed requests. */
@@ -1844,7 +1844,7 @@ export interface PublicKeys {
 
 export interface RateLimit {
   /** Name of the limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "audit_shared_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** An exact window, or a bucket that refills. */
   readonly kind: "window" | "bucket" | (string & {});
   /** Whether the limit refuses, only counts, or is off. */

@@ -22,6 +22,14 @@ describe("the table of what operations write", () => {
     );
   });
 
+  test("has no line of an operation that does not exist", () => {
+    const known = new Set(endpoints.map(({ spec }) => spec.id));
+    assert.deepEqual(
+      Object.keys(writtenActions).filter((id) => !known.has(id)),
+      [],
+    );
+  });
+
   test("has every action that the code writes", async () => {
     const written: string[] = [];
     for await (const file of glob("**/*.ts", { cwd: server })) {

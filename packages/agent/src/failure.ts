@@ -7,7 +7,7 @@ export const exitCodes = {
   usage: 2,
   /** It is done, but something is missing, was skipped or is damaged: the output names it. */
   incomplete: 3,
-  /** Nobody is signed in, or the service refuses the credential. */
+  /** This machine has no sign-in, or the service refuses the credential. */
   notSignedIn: 4,
   /** The service cannot be reached. */
   unreachable: 5,

@@ -27,7 +27,7 @@ export interface Connection {
 /** A request of the API takes the service 30 s at most; a slow line may take longer. */
 const timeoutMs = 120_000;
 
-/** Connects with what is stored or set. Throws if nobody is signed in. Nothing is sent yet. */
+/** Connects with what is stored or set. Throws if this machine has no sign-in. Nothing is sent yet. */
 export function connect(context: AgentContext, purpose: Purpose, throttle: Throttle | null = null): Connection {
   const { environment, texts } = context;
   const signIn = readSignIn(environment);

@@ -1,6 +1,6 @@
 /**
  * `check`: reads back and compares with the hashes. A local repository is verified as a whole; of the service, one snapshot is
- * read, opened and hashed on this machine, so that nobody has to take the service's word for it.
+ * read, opened and hashed on this machine, so that the result does not depend on the service.
  */
 
 import { availableParallelism } from "node:os";

@@ -1,5 +1,5 @@
 /**
- * Folders that are held open. Names below such a folder are looked up from the open folder itself (`/proc/self/fd/N/name`), so nobody can turn a
+ * Folders that are held open. Names below such a folder are looked up from the open folder itself (`/proc/self/fd/N/name`), so another program cannot turn a
  * part of the path into a link after it was checked: what was opened is what is written to. A link in the place of a folder is refused
  * when it is opened.
  */

@@ -37,6 +37,16 @@ const staticSteps: readonly Step[] = [
     remedy: "npm run format",
   },
   { name: "types", command: [bin("tsc"), "-p", "."], remedy: "fix the types" },
+  {
+    name: "types of the dashboard",
+    command: [bin("tsc"), "-p", "packages/dashboard"],
+    remedy: "fix the types; a missing string is one too",
+  },
+  {
+    name: "size of the dashboard",
+    command: ["tools/dashboard.ts", "--check"],
+    remedy: "load less on that screen, or split it",
+  },
   { name: "tidy", command: ["tools/tidy/main.ts"], remedy: "each line says what to do; --rules prints the rules" },
   { name: "generated files", command: ["tools/generate.ts", "--check"], remedy: "npm run generate" },
   {

@@ -4,6 +4,7 @@
 //
 //   node tools/run.mjs <file.ts> [args…]         runs a TypeScript file on the pinned Node
 //   node tools/run.mjs --bin <name> [args…]      runs a package's command on the pinned Node
+//   node tools/run.mjs --first <file.ts> <…>     runs that file to its end, then what follows
 //
 // "Missing" is decided by a stamp beside node_modules' own lock file: the hash of package-lock.json and the
 // platform. A killed installation leaves no stamp, so the next start installs again.
@@ -38,7 +39,7 @@ const parentPollMs = 250;
 const lockWriteMs = 2_000;
 
 await install();
-await runProgram(process.argv.slice(2));
+await runProgram(afterFirst(process.argv.slice(2)));
 
 async function install() {
   const wanted = fingerprint();
@@ -109,6 +110,15 @@ function pinnedNode() {
   const name =
     nodePackages[key] ?? fail(`no Node is packaged for ${key}; supported: ${Object.keys(nodePackages).join(", ")}`);
   return path.join(modules, name, "bin", process.platform === "win32" ? "node.exe" : "node");
+}
+
+/** Runs the program of `--first`; returns the other words. */
+function afterFirst([flag, file, ...rest]) {
+  if (flag !== "--first") return [flag, file, ...rest].filter((word) => word !== undefined);
+  // Its output goes to standard error: standard output belongs to the program.
+  const { status } = spawnSync(pinnedNode(), [path.join(root, file)], { stdio: ["ignore", 2, 2] });
+  if (status !== 0) fail(`${file} failed; its output above says why`);
+  return rest;
 }
 
 async function runProgram([first, ...rest]) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl and openssl to speak to
+# Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl, wget, aria2 and openssl to speak to
 # the service from outside, a shared store for limits, Debian's PostgreSQL as the second database that the suite runs on,
 # PHP for a receiver of webhooks, Python for the fuzzer, for archives and (with its cryptography) for receipts, and for archives also bsdtar, Info-ZIP, 7-Zip and a JDK (its jar tool and compiler).
 # Does nothing when all are there. Debian and Ubuntu, as root or with a sudo that asks nothing.
@@ -16,6 +16,8 @@ main() {
   have chromium || missing+=(chromium)
   have bsdtar || missing+=(libarchive-tools)
   have curl || missing+=(curl)
+  have wget || missing+=(wget)
+  have aria2c || missing+=(aria2)
   have openssl || missing+=(openssl)
   have zip || missing+=(zip)
   have unzip || missing+=(unzip)

@@ -9,6 +9,7 @@
  *   npm run test:heavy                           the long versions of the same tests
  *
  * A file with the line `// parts: N` is split into N processes (test-parts.ts); others share a process (test-groups.ts).
+ * The npm scripts build the dashboard first: tests read its pages.
  * The summary of the runner is the last output, and its exit status is ours.
  */
 

@@ -2,14 +2,15 @@
  * `npm run bench:agent`: the agent and a service of its own on this machine, with a line between them that delays every byte.
  *
  *   npm run --silent bench:agent -- [--taxpayers 300] [--files 200] [--changed 20] [--delay 30]   nights of an office, one snapshot per taxpayer
- *   npm run --silent bench:agent -- --many 1000000                                     one folder with so many files: peak memory of the agent
+ *   npm run --silent bench:agent -- --many 1000000      so many files, in folders of 1000 and in one folder, and a tenth of them before: peak memory
  *
- * Prints wall times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service.
+ * Prints wall and CPU times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service. The CPU
+ * time of the service has that of its database, and what it did in the background meanwhile.
  */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -33,6 +34,9 @@ const { values } = parseArgs({
 /** The file cache takes only files that changed a while before a backup. */
 const oldSeconds = 1_700_000_000;
 
+/** Clock ticks of Linux are hundredths of a second. */
+const ticksPerSecond = 100;
+
 const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
 const cleanups: (() => unknown)[] = [];
 /** Folders that exist. */
@@ -48,7 +52,7 @@ async function main(): Promise<void> {
   const service = await startService();
   const line = await startDelayedLine(Number(new URL(service.url).port), Number(values.delay) / 2);
   const agent = await makeAgent(service, `https://127.0.0.1:${line}`);
-  if (values.many !== undefined) return manyFiles(agent, Number(values.many));
+  if (values.many !== undefined) return manyFiles(service, agent, Number(values.many));
   await nights(service, agent);
 }
 
@@ -101,7 +105,7 @@ async function startDelayedLine(port: number, delayMs: number): Promise<number> 
 
 type Agent = (
   ...args: readonly string[]
-) => Promise<{ seconds: number; peakMib: number; last: Record<string, unknown> }>;
+) => Promise<{ seconds: number; cpuSeconds: number; peakMib: number; last: Record<string, unknown> }>;
 
 async function makeAgent(service: Service, url: string): Promise<Agent> {
   const command = await bundleAgent(path.join(folder, "agent"));
@@ -115,18 +119,19 @@ async function makeAgent(service: Service, url: string): Promise<Agent> {
       env,
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let [stdout, peakMib] = ["", 0];
+    let [stdout, peakMib, cpuSeconds] = ["", 0, 0];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
     });
     const watch = setInterval(() => {
       peakMib = Math.max(peakMib, peakOf(child.pid ?? 0));
+      cpuSeconds = Math.max(cpuSeconds, cpuOf(child.pid ?? 0));
     }, 100);
     const [code] = await once(child, "close");
     clearInterval(watch);
     if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}: ${stdout.slice(-500)}`);
     const last = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}") as Record<string, unknown>;
-    return { seconds: (performance.now() - began) / 1000, peakMib, last };
+    return { seconds: (performance.now() - began) / 1000, cpuSeconds, peakMib, last };
   };
 }
 
@@ -138,6 +143,25 @@ function peakOf(pid: number): number {
     // It has just ended.
     return 0;
   }
+}
+
+/** The CPU time of a process, and of all that it started and that still run. */
+function cpuOf(pid: number): number {
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const fields = readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)?.split(" ").map(Number) ?? [];
+        return [{ pid: Number(name), parent: fields[1] ?? 0, ticks: (fields[11] ?? 0) + (fields[12] ?? 0) }];
+      } catch {
+        // It has just ended.
+        return [];
+      }
+    });
+  const below = (parent: number): number =>
+    stats.filter((each) => each.parent === parent).reduce((sum, each) => sum + each.ticks + below(each.pid), 0);
+  const own = stats.find((each) => each.pid === pid)?.ticks ?? 0;
+  return (own + below(pid)) / ticksPerSecond;
 }
 
 async function nights(service: Service, agent: Agent): Promise<void> {
@@ -159,10 +183,14 @@ async function nights(service: Service, agent: Agent): Promise<void> {
         `<a n="${number}" i="${i}">${"<satır/>".repeat(100)}</a>`,
       );
   const night = async (name: string) => {
-    const { seconds, peakMib, last } = await agent("backup", office, "--source", "e-defter", "--per-taxpayer");
+    const before = cpuOf(service.pid);
+    const { seconds, cpuSeconds, peakMib, last } = await agent(
+      ...(["backup", office, "--source", "e-defter", "--per-taxpayer"] as const),
+    );
+    const cpu = `${cpuSeconds.toFixed(1)} + ${(cpuOf(service.pid) - before).toFixed(1)} s CPU`;
     const sent = `${((last.new_bytes as number) / 1e6).toFixed(1)} MB`;
     console.log(
-      `${name.padEnd(24)} ${seconds.toFixed(1).padStart(7)} s  ${peakMib.toFixed(0).padStart(5)} MiB agent  ${peakOf(service.pid).toFixed(0).padStart(5)} MiB service  ${sent} sent`,
+      `${name.padEnd(24)} ${seconds.toFixed(1).padStart(7)} s  ${cpu}  ${peakMib.toFixed(0).padStart(5)} MiB agent  ${peakOf(service.pid).toFixed(0).padStart(5)} MiB service  ${sent} sent`,
     );
   };
   console.log(`${taxpayers} taxpayers with ${files} files each, ${values.delay} ms of round trip`);
@@ -175,13 +203,28 @@ async function nights(service: Service, agent: Agent): Promise<void> {
   await night("quiet night");
 }
 
-async function manyFiles(agent: Agent, count: number): Promise<void> {
-  const from = path.join(folder, "tek klasör");
-  for (let i = 0; i < count; i++) writeOld(path.join(from, `fatura-${String(i).padStart(8, "0")}.xml`), `<a>${i}</a>`);
-  for (const name of ["first backup", "again"]) {
-    const { seconds, peakMib } = await agent("backup", from, "--source", "çok");
-    console.log(`${count} files in one folder, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB`);
-  }
+/** The same with a tenth of the files shows whether the memory of the service grows with their number. */
+async function manyFiles(service: Service, agent: Agent, most: number): Promise<void> {
+  const shapes = { "folders of 1000": (i: number) => `${Math.floor(i / 1000)}`, "one folder": () => "tek" };
+  for (const [shape, folderOf] of Object.entries(shapes))
+    for (const count of [most / 10, most]) {
+      const from = path.join(folder, `${shape} ${count}`);
+      for (let i = 0; i < count; i++)
+        writeOld(path.join(from, folderOf(i), `fatura-${String(i).padStart(8, "0")}.xml`), `<a>${i}</a>`);
+      for (const name of ["first backup", "again"]) {
+        resetPeak(service.pid);
+        const { seconds, peakMib } = await agent("backup", from, "--source", `${shape} ${count}`);
+        console.log(
+          `${count} files in ${shape}, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB agent, ${peakOf(service.pid).toFixed(0)} MiB service`,
+        );
+      }
+      rmSync(from, { recursive: true });
+    }
+}
+
+/** The largest size is counted from now on. */
+function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 function writeOld(file: string, content: string, later = 0): void {

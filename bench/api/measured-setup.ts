@@ -24,6 +24,8 @@ export interface MeasuredSetup {
   untilVerified(): Promise<void>;
   /** Ends the process and starts another one. */
   restart(): Promise<void>;
+  /** Rows as the database's administrator sees them, whatever their account. */
+  rows<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 export interface SetupOptions {
@@ -73,6 +75,11 @@ export async function startSetup({ cleanups, settings = {} }: SetupOptions): Pro
         while ((await client.query(text)).rows.length > 0)
           await new Promise((resolve) => setTimeout(resolve, verifiedPollMs));
       }),
+    rows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      withConnection(
+        { ...server.admin, database: server.template },
+        async (client) => (await client.query<Row>(text, [...values])).rows,
+      ),
     async restart() {
       await stopProgram(program);
       program = await start();

@@ -6,5 +6,6 @@ import { oneByOne } from "./one-by-one.ts";
 import { parallelUploads } from "./parallel-uploads.ts";
 import type { Part } from "./part.ts";
 import { projection } from "./projection.ts";
+import { upkeep } from "./upkeep.ts";
 
-export const parts: readonly Part[] = [oneByOne, parallelUploads, coldFile, history, projection];
+export const parts: readonly Part[] = [oneByOne, parallelUploads, coldFile, history, projection, upkeep];

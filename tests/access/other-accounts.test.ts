@@ -310,6 +310,9 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "vaults.set_retention": async (owner) => ({ id: await vault(owner), body: {}, headers: { "if-match": "*" } }),
   "sources.get_retention": async (owner) => ({ id: await source(owner) }),
   "sources.set_retention": async (owner) => ({ id: await source(owner), body: {}, headers: { "if-match": "*" } }),
+  "vaults.delete": async (owner) => ({ id: await vault(owner) }),
+  "sources.delete": async (owner) => ({ id: await source(owner) }),
+  "taxpayers.delete": async (owner) => ({ id: await taxpayer(owner) }),
   "pending_acts.cancel": async (owner) => ({ id: await pendingAct(owner) }),
   "snapshots.list_warnings": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
@@ -382,7 +385,8 @@ describe("an operation on one object", () => {
     assert.deepEqual(ofAccounts.map(({ operationId }) => operationId).sort(), Object.keys(examples).sort());
     // Public paths name no object of an account: OAuth pages are found by a secret, and documentation is public.
     // A download link is its own right: it reads with the rights of its maker.
-    const isOpen = /^\/(oauth2|docs|v1\/downloads)\//;
+    // The dashboard's page and files are the same for everyone.
+    const isOpen = /^\/(oauth2|docs|v1\/downloads|app|assets)\//;
     for (const row of rows.filter((one) => one["x-access"] === "public")) assert.match(row.path, isOpen);
     for (const row of rows.filter((one) => one["x-access"] === "staff")) assert.match(row.path, /^\/v1\/admin\//);
   });

@@ -2,14 +2,34 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { describeTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
 
 const world = await startForAgents({ after });
+
+/** The warnings that the service has for a snapshot. */
+async function storedWarnings(id: unknown): Promise<readonly string[]> {
+  const { auth } = await tokenFor(world.service, { accountId: world.demo.account_id });
+  const { json } = await world.service.send("GET", `/v1/snapshots/${id}/warnings`, { headers: auth });
+  const data = (json?.data ?? []) as readonly { readonly path: string; readonly code: string }[];
+  return data.map(({ path: name, code }) => `${name} ${code}`).sort();
+}
 
 async function pathsOf(agent: TestAgent, source: string): Promise<readonly string[]> {
   const lines = await agent.json("ls", "latest", "--source", source, "--recursive");
@@ -88,6 +108,7 @@ test("strange files are restored as they were, or reported", async (t) => {
     "boru special_file",
     "soket special_file",
   ]);
+  assert.deepEqual(await storedWarnings(ran.last.snapshot_id), ["boru special_file", "soket special_file"]);
   const target = path.join(agent.folder, "to");
   await agent.json("restore", "latest", "--source", "garip", "--target", target, "--threads", "0");
   const withoutRoot = (lines: readonly string[]) => lines.slice(1);
@@ -97,6 +118,43 @@ test("strange files are restored as they were, or reported", async (t) => {
   assert.ok(statSync(path.join(target, "seyrek")).blocks < 1000, "holes stay holes");
   const listed = (await agent.run(["ls", "latest", "--source", "garip"])).stdout;
   assert.match(listed, /satır\\nsonu\.txt/, "a name cannot end a line");
+});
+
+test("a file that grows and a folder that vanishes meanwhile: exit code 3, in the snapshot's warnings, all else is restored", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), {
+    ...{ "a.txt": "1", "büyük.log": Buffer.alloc(3_000_000, "satır"), "küçük.log": "satır\n" },
+    ...{ "z giden/b.txt": "2", "zz kalan/c.txt": "3" },
+  });
+  let [time, reports] = [Date.now(), 0];
+  const context = {
+    terminalColumns: () => 200,
+    // The bar is drawn after every entry of the walk.
+    now: () => {
+      time += 100;
+      return time;
+    },
+    err: () => {
+      // The first report is about the root; its names are read before the second one.
+      if (++reports === 1) return;
+      for (const name of ["büyük.log", "küçük.log"]) appendFileSync(path.join(from, name), "daha\n");
+      rmSync(path.join(from, "z giden"), { recursive: true, force: true });
+    },
+  };
+  const ran = await agent.run(["backup", from, "--source", "hareketli", "--threads", "0"], { context });
+  assert.equal(ran.code, 3, ran.stdout);
+  assert.match(ran.stdout, /warnings +2\n/);
+  const [latest] = await agent.json("snapshots", "--source", "hareketli");
+  // The large one was read a second time, and was whole then.
+  assert.deepEqual(await storedWarnings(latest?.id), ["küçük.log changed", "z giden ENOENT"]);
+  const target = path.join(agent.folder, "to");
+  await agent.json("restore", "latest", "--source", "hareketli", "--target", target, "--threads", "0");
+  assert.deepEqual(readdirSync(target).sort(), ["a.txt", "büyük.log", "küçük.log", "zz kalan"]);
+  for (const name of ["a.txt", "zz kalan/c.txt"])
+    assert.deepEqual(readFileSync(path.join(target, name)), readFileSync(path.join(from, name)));
+  const grown = readFileSync(path.join(target, "büyük.log"));
+  assert.ok(grown.length > 3_000_000, "as it was at one moment");
+  assert.deepEqual(grown, readFileSync(path.join(from, "büyük.log")).subarray(0, grown.length));
 });
 
 test("standard input becomes a file; an empty one makes no snapshot", async (t) => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, describe, test } from "node:test";
+import { isNewer } from "../../packages/agent/src/api/release.ts";
 import { assertSameTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
@@ -126,6 +127,48 @@ test("a credential that may only write backs up and cannot read", async (t) => {
     const { code, stderr } = await agent.run(args);
     assert.deepEqual([code, /insufficient_scope/.test(stderr)], [4, true], stderr);
   }
+});
+
+test("a machine reports its version, and says when a newer one is there and how to get it", async (t) => {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const { client, secret } = await makeClient(service, auth, { scopes: ["snapshots:write"] });
+  const agent = await agentOf(t, world, { id: client.id, secret });
+  const from = writeTree(path.join(agent.folder, "veri"), { "a.txt": "1" });
+  const args = ["backup", from, "--source", "sürüm", "--threads", "0"];
+  const reported = async () => {
+    const { json } = await service.send("GET", "/v1/agents?limit=100", { headers: auth });
+    const all = (json?.data ?? []) as readonly { version: string; newest_version: string; writer: { id: string } }[];
+    const own = all.find(({ writer }) => writer.id === client.id);
+    return [own?.version, own?.newest_version];
+  };
+  const old = { context: { version: "0.0.9" } };
+  const ran = await agent.run(args, old);
+  const [version, newest = ""] = await reported();
+  assert.equal(version, "0.0.9");
+  const notice = new RegExp(
+    `${newest.replaceAll(".", "\\.")} \\(.* 0\\.0\\.9\\).*npm install --global emanet@${newest}\\n`,
+  );
+  assert.match(ran.stdout, notice);
+  assert.match((await agent.run(["status"], old)).stdout, notice);
+  assert.match((await agent.run(["doctor"], old)).stdout, notice);
+  assert.equal((await agent.run([...args, "--json"], old)).last.newest_version, newest);
+  assert.equal((await agent.run([...args, "--quiet"], old)).stdout, "", "cron mails whatever is printed");
+  const ahead = { context: { version: "99.0.0" } };
+  assert.equal((await agent.run([...args, "--json"], ahead)).last.newest_version, null);
+  assert.deepEqual(await reported(), ["99.0.0", newest], "another version is reported at once");
+  assert.doesNotMatch((await agent.run(["status"], ahead)).stdout, /npm install/);
+});
+
+test("versions are ordered by their numbers; a suffix comes before the release", () => {
+  for (const [newer, older] of [
+    ["0.1.1", "0.1.0"],
+    ["0.10.0", "0.9.9"],
+    ["2.0.0", "1.99.99"],
+    ["1.0.0", "1.0.0-rc.1"],
+  ] as const)
+    assert.deepEqual([isNewer(newer, older), isNewer(older, newer), isNewer(newer, newer)], [true, false, false]);
+  for (const wrong of ["", "1", "1.0", "latest", "1.0.0; rm -rf /", "1.0.0\n"])
+    assert.deepEqual([isNewer(wrong, "0.0.1"), isNewer("0.0.1", wrong)], [false, false], wrong);
 });
 
 test("exit codes: 1 failed, 2 wrong usage, 4 not signed in, 5 not reachable", async (t) => {

@@ -95,3 +95,16 @@ test("a client's secret comes from a file or from standard input", async (t) => 
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal((await agent.run(["snapshots"])).code, 0);
 });
+
+test("doctor explains a grant that nobody used for too long", async (t) => {
+  const agent = new TestAgent(await temporaryFolder(t));
+  await approved(agent);
+  const days = 91 * 86_400_000;
+  service.clock.advance(days);
+  const { code, lines } = await agent.run(["doctor", "--json"], { context: { now: () => Date.now() + days } });
+  assert.equal(code, 1);
+  const found = lines.find(({ check }) => check === "credential");
+  assert.equal(found?.ok, false, JSON.stringify(lines));
+  assert.match(String(found?.message), /expired, was revoked or is wrong \(invalid_grant\)/);
+  assert.match(String(found?.advice), /emanet login/);
+});

@@ -14,6 +14,7 @@ import { temporaryFolder } from "../../packages/server/src/testing/temporary-fol
 import { agentOf, type RunOptions, startForAgents, TestAgent } from "./testing.ts";
 
 const world = await startForAgents({ after });
+const main = path.resolve(import.meta.dirname, "../../packages/agent/src/main.ts");
 
 describe("doctor", async () => {
   const agent = await agentOf({ after }, world);
@@ -29,6 +30,7 @@ describe("doctor", async () => {
 
   const cases: Readonly<Record<string, readonly [options: RunOptions, check: string, words: RegExp]>> = {
     "a wrong clock": [{ context: { now: () => Date.now() + 3 * 3_600_000 } }, "clock", /3 h 0 min ahead/],
+    "a clock that is behind": [{ context: { now: () => Date.now() - 3_600_000 } }, "clock", /behind the service's/],
     "an unknown authority": [{ environment: { caFile: null } }, "certificate", /authority .* not known.*ca-file/],
     "no service": [{ environment: { url: "https://127.0.0.1:1" } }, "network", /ECONNREFUSED/],
     "no name": [{ environment: { url: "https://yok.invalid" } }, "network", /not known|cannot be looked up/],
@@ -45,6 +47,32 @@ describe("doctor", async () => {
       assert.deepEqual([code, wrong], [1, [check]], text);
       assert.match(text, words);
     });
+
+  test("explains a disk that is full and a machine without network, as a process that has such ones", async (t) => {
+    const folder = await temporaryFolder(t);
+    const { url, caFile, clientId, clientSecret } = agent.environment;
+    const env = {
+      ...{ PATH: process.env.PATH, HOME: folder, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+      ...{ EMANET_URL: url ?? "", EMANET_CA_FILE: caFile ?? "" },
+      ...{ EMANET_CLIENT_ID: clientId ?? "", EMANET_CLIENT_SECRET: clientSecret ?? "" },
+    };
+    const unshare = ["--user", "--map-root-user", "--mount", "--net"];
+    if (spawnSync("unshare", [...unshare, "mount", "-t", "tmpfs", "none", folder]).status !== 0)
+      return t.skip("this system makes no namespaces");
+    const command = `mount -t tmpfs -o size=64k none "$HOME" && exec "${process.execPath}" "${main}" doctor --json`;
+    const { stdout, stderr, status } = spawnSync("unshare", [...unshare, "sh", "-c", command], {
+      env,
+      encoding: "utf8",
+    });
+    const found = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    const wrong = found.filter(({ ok }) => ok === false).map(({ check, message }) => `${check}: ${message}`);
+    assert.equal(status, 1, stderr);
+    assert.match(wrong[0] ?? "", /^disk: the disk of .* is full: .* are free$/);
+    assert.match(wrong[1] ?? "", /^network: this machine has no network \(ENETUNREACH\)$/);
+  });
 
   test("explains a credential that has ended, and secrets that others can read", async (t) => {
     const { auth } = await tokenFor(world.service, { accountId: world.demo.account_id });

@@ -1,14 +1,19 @@
 /** Restores that are ordered from outside: they write where the owner of the machine opened a folder, and nowhere else. */
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { after, describe, test } from "node:test";
+import { moveTree } from "../../packages/agent/src/orders/move-tree.ts";
 import { OpenFolder, TargetRefusedError } from "../../packages/agent/src/orders/open-folder.ts";
 import { rootOf } from "../../packages/agent/src/orders/run-order.ts";
 import { safeName } from "../../packages/agent/src/orders/safe-name.ts";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { scaled } from "../../packages/server/src/testing/scale.ts";
+import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
 
 const world = await startForAgents({ after });
@@ -132,6 +137,73 @@ describe("an order", () => {
     symlinkSync(outside, root);
     assert.throws(() => OpenFolder.open(named.path, named.identity), TargetRefusedError);
   });
+});
+
+test("a folder that is swapped for a link while an order is restored: what was opened is written to, and nothing behind the link", async (t) => {
+  const { agent, root, outside, order } = await office(t);
+  const target = writeTree(path.join(root, "geri"), { "alt/benim.txt": "şimdiki" });
+  let reads = 0;
+  // The platform is asked for when the command begins, and again when the files are restored and before they are moved.
+  const environment = {
+    ...agent.environment,
+    get platform() {
+      if (++reads === 2) {
+        renameSync(target, `${target}-eski`);
+        symlinkSync(outside, target);
+      }
+      return "linux" as const;
+    },
+  };
+  const work = () => agent.run(["orders", "--once", "--root", root, "--threads", "0"], { context: { environment } });
+  const restore = await order({ path: target }, work);
+  assert.equal(restore.status, "completed", JSON.stringify(restore));
+  assert.equal(reads, 2);
+  assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+  assert.deepEqual(readdirSync(`${target}-eski/alt`).sort(), ["b.txt", "benim.txt", "çok"]);
+});
+
+test("folders that another process swaps for links again and again: nothing is written behind a link", async (t) => {
+  const { root, outside, order } = await office(t);
+  const target = writeTree(path.join(root, "geri"), { "alt/": "" });
+  // A step fails where the order has just made a folder. The next round goes on.
+  const swap = `
+    const { renameSync, symlinkSync, unlinkSync } = require("node:fs");
+    const [target, outside] = process.argv.slice(1);
+    const attempt = (step) => { try { step(); } catch {} };
+    console.log("ready");
+    for (let i = 0; ; i++) for (const folder of [target, target + "/alt"]) {
+      attempt(() => renameSync(folder, folder + "-" + i));
+      attempt(() => symlinkSync(outside, folder));
+      attempt(() => unlinkSync(folder));
+      attempt(() => renameSync(folder + "-" + i, folder));
+    }`;
+  const child = spawn(process.execPath, ["-e", swap, target, outside], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "close");
+  await once(child.stdout, "data");
+  try {
+    for (let i = 0; i < scaled(1, 20); i++)
+      assert.match(String((await order({ path: target })).status), /^completed|^failed/);
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+});
+
+test("names that Windows takes for separators and devices are moved as one entry each", async (t) => {
+  const folder = await temporaryFolder(t);
+  writeTree(folder, { "from/..\\..\\x": "1", "from/CON": "2", "from/alt./nul.txt": "3", "to/": "" });
+  const [from, to] = ["from", "to"].map((name) => OpenFolder.open(path.join(folder, name)));
+  assert.ok(from !== undefined && to !== undefined);
+  const warned: string[] = [];
+  moveTree(from, to, {
+    ...{ onConflict: "rename", platform: "win32", isOwn: () => false },
+    warn: ({ path: name, code }) => warned.push(`${name} ${code}`),
+  });
+  for (const each of [from, to]) each.close();
+  const moved = readdirSync(path.join(folder, "to"), { recursive: true }).sort();
+  assert.deepEqual(moved, ["%43ON", "..%5C..%5Cx", "alt%2E", "alt%2E/%6Eul.txt"]);
+  assert.deepEqual(warned.sort(), ["..\\..\\x renamed", "CON renamed", "alt. renamed", "alt./nul.txt renamed"]);
 });
 
 test("names are escaped for the platform", () => {

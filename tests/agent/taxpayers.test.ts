@@ -1,17 +1,42 @@
 /** One snapshot per taxpayer, in the taxpayer's own vault; profiles leave out what programs do not need. */
 
 import assert from "node:assert/strict";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { isTaxId, taxIdIn } from "../../packages/agent/src/taxpayers/tax-id.ts";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
-import { agentOf, startForAgents, writeTree } from "./testing.ts";
+import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
 
 const world = await startForAgents({ after });
 const { service, demo } = world;
 const [firm, person, unknown] = ["4540536920", "10000000146", "1234567808"];
+
+/** Several vaults have a source e-defter. Every verb that reads is told which one is meant, and finds the file and its two versions. */
+async function assertReadsIn(reader: TestAgent, vault: unknown, file: string, content: string): Promise<void> {
+  const ambiguous = await reader.run(["ls", "latest", "--source", "e-defter"]);
+  assert.equal(ambiguous.code, 1);
+  assert.match(ambiguous.stderr, /several vaults.*--vault/);
+  const inVault = ["--source", "e-defter", "--vault", String(vault)];
+  const own = await reader.json("snapshots", ...inVault);
+  assert.deepEqual(
+    own.map((line) => line.vault_id),
+    [vault, vault],
+  );
+  assert.equal((await reader.json("ls", "latest", "-r", ...inVault)).at(-1)?.path, file);
+  assert.equal((await reader.json("history", file, ...inVault)).length, 2);
+  const found = await reader.json("find", "xml", ...inVault);
+  assert.deepEqual(
+    found.map((line) => line.path),
+    [file],
+  );
+  assert.equal((await reader.run(["cat", "latest", file, ...inVault])).bytes.toString(), content);
+  const target = path.join(reader.folder, "geri");
+  await reader.json("restore", "latest", "--target", target, "--threads", "0", ...inVault);
+  assert.equal(readFileSync(path.join(target, file), "utf8"), content);
+  await reader.json("check", "--threads", "0", ...inVault);
+}
 
 test("every taxpayer gets a snapshot in its own vault; one that the account does not have stops no other", async (t) => {
   const { auth } = await tokenFor(service, { accountId: demo.account_id });
@@ -74,6 +99,10 @@ test("every taxpayer gets a snapshot in its own vault; one that the account does
     `Zirve/${firm} Örnek Ltd/b.xml`,
   ]);
   assert.deepEqual(shown.get(String(vaults.get(person))), [`Luca/${person}/c.xml`]);
+  await assertReadsIn(reader, vaults.get(person), `Luca/${person}/c.xml`, "cdeğişti");
+  // A name that one vault alone has needs no vault.
+  await reader.json("backup", from, "--source", "tek", "--vault", String(vaults.get(firm)), "--threads", "0");
+  assert.equal((await reader.json("snapshots", "--source", "tek")).length, 1);
 });
 
 test("wrong usage is refused before anything is sent", async (t) => {

@@ -102,6 +102,9 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "snapshots.update": () => on(snapshot, { label: "Ay sonu" }),
   "snapshots.delete": () => on(snapshot),
   "snapshots.release_hold": () => on(heldSnapshot),
+  "vaults.delete": () => on(made("/v1/vaults", { name: "Muhasebe" })),
+  "sources.delete": () => on(made("/v1/sources", { name: "sunucu" })),
+  "taxpayers.delete": () => on(made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })),
   "sessions.end": async () => {
     const by = await caller();
     return { by, id: by.sessionId };

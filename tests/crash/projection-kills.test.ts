@@ -19,7 +19,7 @@ import { World } from "./testing/world.ts";
 const random = seededRandom(Number(process.env.EMANET_KILL_SEED ?? "23"));
 const rounds = scaled(1, 8);
 /** Each transaction of the projection has 2000. */
-const files = scaled(5_000, 20_000);
+const files = scaled(2_500, 20_000);
 const folders = 20;
 const kept = Array.from({ length: files }, (_, i) => i).filter((i) => i % 10 !== 9);
 

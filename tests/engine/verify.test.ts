@@ -131,6 +131,45 @@ test("damage is reported for each snapshot that needs the damaged frame", async 
   assert.ok(found.has(1) && found.has(4) && found.size > 2, `damage in ${[...found].join(", ")} snapshots`);
 });
 
+test("content that was verified before is read again only if it has a mark of damage, or if all is asked for", async (t) => {
+  const prepared = await prepare(t);
+  const { env, store, snapshots } = prepared;
+  const { catalog } = env.vault;
+  const readOf = async (row: SnapshotRow, readData: VerifyOptions["readData"]) => {
+    const { findings, frames } = await verify(prepared, [row], { readData });
+    return { findings: findings.length, frames };
+  };
+  const added: number[] = [];
+  for (const row of snapshots) {
+    const all = await verify(prepared, [row], { readData: false });
+    assert.deepEqual(all.findings, []);
+    const { frames, findings } = await readOf(row, "unverified");
+    assert.equal(findings, 0);
+    added.push(frames);
+    for (const item of await catalog.itemsByOrdinal([...Bitmap.decode(row.reach)])) assert.equal(item?.verified, true);
+    assert.deepEqual(await readOf(row, "unverified"), { findings: 0, frames: 0 });
+  }
+  const [row = assert.fail()] = snapshots;
+  const whole = (await readOf(row, true)).frames;
+  assert.equal(added[0], whole, "the first has nothing that was verified before");
+  for (const frames of added.slice(1)) assert.ok(frames <= 2, `${frames} of ${whole} frames`);
+  const [damaged = assert.fail()] = (await Array.fromAsync(catalog.allFrames())).filter(({ kind }) => kind === "data");
+  const name = env.vault.names.pack(damaged.pack);
+  const bytes = Buffer.from(await store.get(name));
+  const last = damaged.offset + damaged.length - 1;
+  bytes[last] = (bytes[last] ?? 0) ^ 1;
+  await store.put(name, bytes);
+  await catalog.setDamaged([damaged], true);
+  const { findings, damagedFrames } = await verify(prepared, [row], { readData: "unverified" });
+  assert.ok(findings.length > 0);
+  assert.deepEqual(
+    damagedFrames.map(({ frame }) => frame),
+    [damaged.frame],
+  );
+  await catalog.setDamaged([damaged], false);
+  assert.ok((await readOf(row, true)).findings > 0);
+});
+
 test("a bitmap that differs from what its snapshot reaches is found, and the other snapshots have no finding", async (t) => {
   const prepared = await prepare(t);
   const [first, second, ...others] = prepared.snapshots;

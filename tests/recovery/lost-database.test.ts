@@ -4,12 +4,14 @@
  */
 
 import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { setRetention } from "@emanet/engine";
+import { repack, setRetention } from "@emanet/engine";
 import { rebuildIndexOf, recoverServiceOf } from "../../packages/server/src/commands.ts";
 import { readConfig } from "../../packages/server/src/config.ts";
+import { recordAct } from "../../packages/server/src/retention/chain.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { type Cleanup, type TestDatabase, testDatabase } from "../../packages/server/src/testing/database.ts";
@@ -95,7 +97,7 @@ function configOf({ database: { target }, dataDir }: Kept, more: Readonly<Record
   });
 }
 
-const json = { json: true, say: () => undefined } as const;
+const jsonOutput = { json: true, say: () => undefined } as const;
 
 interface Outcome {
   readonly accounts: number;
@@ -155,7 +157,7 @@ describe("a database that is lost", () => {
 
     const kept = { database: await testDatabase(t), dataDir, clock: service.clock };
     await assert.rejects(startTestService(t, { ...kept, settings }), { code: "database_empty" });
-    const outcome = parsed(await rebuildIndexOf(configOf(kept), json));
+    const outcome = parsed(await rebuildIndexOf(configOf(kept), jsonOutput));
     assert.deepEqual([outcome.accounts, outcome.whole, outcome.damaged_records], [1, true, []]);
     assert.deepEqual(
       outcome.vaults.map((one) => [one.vault_id, one.snapshots]),
@@ -182,10 +184,52 @@ describe("a database that is lost", () => {
     await second.recorded();
     await second.service.running.stop();
     const third = { database: await testDatabase(t), dataDir, clock: second.service.clock };
-    assert.equal(parsed(await rebuildIndexOf(configOf(third), json)).whole, true);
+    assert.equal(parsed(await rebuildIndexOf(configOf(third), jsonOutput)).whole, true);
     const again = await startWith(t, third);
     assert.deepEqual(await again.shown(added), after);
     await again.service.running.stop();
+  });
+
+  test("a deletion that waits is announced again, a deleted source stays deleted, a hold has its reason", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const first = await startWith(t, { database: await testDatabase(t), dataDir });
+    const { demo, service } = first;
+    const ids = [await first.upload("source=kalan", { a: "1" }), await first.upload("source=silinen", { a: "2" })];
+    const sources = await Promise.all(
+      ids.map(async (id) => ((await first.get(`/v1/snapshots/${id}`)).json as { source: { id: string } }).source.id),
+    );
+    const [waits = "", done = ""] = sources;
+    const vault = await service.running.services?.vaults.open(demo.account_id, await vaultOf(service, demo.account_id));
+    assert.ok(vault !== undefined);
+    const person = await signInAs(service, demo);
+    const ordered = await service.send("DELETE", `/v1/sources/${waits}`, { headers: person.auth });
+    assert.equal(ordered.status, 202, ordered.body.toString());
+    const json = { reason: "vergi incelemesi", review_at: "2030-01-01T00:00:00.000Z" };
+    await service.send("PUT", `/v1/snapshots/${ids[0]}/hold`, { headers: person.auth, json });
+    // A process ended after this record and before its rows.
+    const act = { kind: "source_deletion", source: done, snapshot: null, policy: null, due: 0, done: true } as const;
+    await recordAct(vault, "019a0000-0000-7000-8000-00000000000a", act, "test");
+    await first.recorded();
+    await service.running.stop();
+    const kept = { database: await testDatabase(t), dataDir, clock: service.clock };
+    assert.equal(parsed(await rebuildIndexOf(configOf(kept), jsonOutput)).whole, true);
+    const second = await startWith(t, kept);
+    const { auth } = await signInAs(second.service, demo);
+    const read = async (at: string) => second.service.send("GET", at, { headers: auth });
+    const hold = (await read(`/v1/snapshots/${ids[0]}/hold`)).json;
+    assert.deepEqual([hold?.reason, hold?.review_at], [json.reason, json.review_at]);
+    const { data } = (await read("/v1/pending-acts?state=waiting")).json as { data: { id: string; due_at: string }[] };
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      [ordered.json?.id],
+    );
+    const restarted = Date.parse(data[0]?.due_at ?? "") > Date.parse(String(ordered.json?.due_at));
+    assert.ok(restarted, "its 72 hours begin again");
+    assert.deepEqual(
+      [(await read(`/v1/sources/${waits}`)).status, (await read(`/v1/sources/${done}`)).status],
+      [200, 404],
+    );
+    await second.service.running.stop();
   });
 
   test("a snapshot whose manifest is gone is named, and the others come back", async (t) => {
@@ -204,7 +248,7 @@ describe("a database that is lost", () => {
     await first.service.running.stop();
 
     const second = { database: await testDatabase(t), dataDir, clock: first.service.clock };
-    const { text, isWhole } = await rebuildIndexOf(configOf(second), json);
+    const { text, isWhole } = await rebuildIndexOf(configOf(second), jsonOutput);
     assert.equal(isWhole, false);
     assert.deepEqual(
       parsed({ text }).vaults.map(({ hidden }) => hidden),
@@ -231,13 +275,37 @@ describe("a database that is lost", () => {
         EMANET_MASTER_KEY: (await readFile(path.join(dataDir, "master.key"), "utf8")).trim(),
       },
     );
-    const outcome = parsed(await rebuildIndexOf(other, { ...json, vaultId }));
+    const outcome = parsed(await rebuildIndexOf(other, { ...jsonOutput, vaultId }));
     assert.deepEqual([outcome.accounts, outcome.vaults.length, outcome.whole], [0, 1, true]);
     assert.deepEqual(await shown(id), before);
-    const unknown = rebuildIndexOf(other, { ...json, vaultId: "019a0000-0000-7000-8000-000000000000" });
+    const unknown = rebuildIndexOf(other, { ...jsonOutput, vaultId: "019a0000-0000-7000-8000-000000000000" });
     await assert.rejects(unknown, /No account has the vault/);
     await service.running.stop();
   });
+});
+
+test("a vault whose segments upkeep has recorded again comes back", async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const kept = { database: await testDatabase(t), dataDir };
+  const { service, demo, upload, shown } = await startWith(t, kept);
+  const content = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(600_000));
+  let id = "";
+  // Each night changes another part, until the newest segments are spread over many frames.
+  for (let night = 0; night < 12; night++) {
+    content.fill(night, night * 40_000, night * 40_000 + 9000);
+    id = await upload("source=x", { dump: content.toString("latin1") });
+  }
+  const before = await shown(id);
+  const vaultId = await vaultOf(service, demo.account_id);
+  const vault = await service.running.services?.vaults.open(demo.account_id, vaultId);
+  assert.ok(vault !== undefined);
+  assert.ok((await repack(vault)).segments > 0);
+  await service.running.stop();
+  const outcome = parsed(await rebuildIndexOf(configOf(kept), { ...jsonOutput, vaultId }));
+  assert.deepEqual([outcome.vaults[0]?.snapshots, outcome.whole], [12, true]);
+  const again = await startWith(t, { ...kept, clock: service.clock });
+  assert.deepEqual(await again.shown(id), before);
+  await again.service.running.stop();
 });
 
 describe("a database of yesterday with a store of today", () => {
@@ -269,7 +337,7 @@ describe("a database of yesterday with a store of today", () => {
 
     const kept = { database: yesterday, dataDir, clock: today.service.clock };
     await assert.rejects(startTestService(t, { ...kept, settings }), { code: "database_older_than_store" });
-    const outcome = parsed(await recoverServiceOf(configOf(kept), json));
+    const outcome = parsed(await recoverServiceOf(configOf(kept), jsonOutput));
     assert.deepEqual([outcome.accounts, outcome.whole], [1, true]);
     assert.deepEqual(await storedRows(yesterday, "select id from emanet.sessions where revoked_at is null"), []);
     const service = await startTestService(t, { ...kept, settings });

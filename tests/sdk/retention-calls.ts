@@ -75,6 +75,21 @@ export function retentionCalls(
 
 function deletionCalls(withSnapshot: WithSnapshot) {
   return {
+    "sources.delete": async () => {
+      const { client, id } = await withSnapshot();
+      const { source } = await client.snapshots.get({ id });
+      return client.sources.delete({ id: source.id }, { ifMatch: "*" });
+    },
+    "vaults.delete": async () => {
+      const { client } = await withSnapshot();
+      const { id } = await client.vaults.create({ body: { name: "Eski" } });
+      return client.vaults.delete({ id }, { ifMatch: "*" });
+    },
+    "taxpayers.delete": async () => {
+      const { client } = await withSnapshot();
+      const { id } = await client.taxpayers.create({ body: { name: "Deniz", tax_id: "4540536920" } });
+      return client.taxpayers.delete({ id }, { ifMatch: "*" });
+    },
     "snapshots.delete": async () => {
       const { client, id } = await withSnapshot();
       return client.snapshots.delete({ id }, { ifMatch: "*" });

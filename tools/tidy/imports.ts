@@ -1,7 +1,8 @@
 // Who may import whom (docs/ARCHITECTURE.md), as rules of dependency-cruiser. It reads TypeScript with swc, because
 // TypeScript 7 has no API. biome.json has the two other import rules: no cycles, no undeclared dependencies.
 
-import { readdirSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { cruise, type IForbiddenRuleType } from "dependency-cruiser";
 import type { Finding } from "./texts.ts";
 
@@ -9,8 +10,9 @@ const server = "^packages/server/src/";
 const testCode = "\\.test\\.[a-z]+$|(?:^|/)testing/|/testing\\.ts$|^tests/";
 const declarations = `${server}declarations\\.ts$`;
 /** The reader of the environment, the table of settings and its parsers. */
-const configFiles = "(config|settings|setting-parsers)\\.ts$";
+const configFiles = "(config|settings|setting-parsers|version)\\.ts$";
 const ours = "^(packages|sdks|tools|bench|tests)/";
+const dashboardSource = "packages/dashboard/src/";
 /** Some dependencies are installed inside a package. Its package.json is no source. */
 const installed = "/node_modules/|/package\\.json$";
 
@@ -29,7 +31,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
   domain: [`${server}(?!kernel/|testing/)[^/]+/`, ["kernel", "config", "declarations", "engine", "storage"]],
   // Files directly under packages/server/src put the service together.
   composition: [
-    `${server}((?!(config|settings|setting-parsers|declarations)\\.ts$)[^/]+$|testing/)`,
+    `${server}((?!(config|settings|setting-parsers|version|declarations)\\.ts$)[^/]+$|testing/)`,
     ["kernel", "config", "declarations", "domain", "engine", "storage"],
   ],
 };
@@ -40,7 +42,8 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  * them, but for the names of the events of \`audit\`.
  */
 const domains: readonly string[] = [
-  ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
+  ...["identifiers", "pages", "dashboard", "docs", "health", "messages", "accounts", "limits"],
+  ...["keys", "receipts", "identity"],
   ...["archives", "catalog", "vaults", "taxpayers", "agents", "paths", "snapshots", "uploads", "files"],
   ...["search", "reports", "restores", "retention", "upkeep", "reads", "orders", "downloads"],
   ...["applications", "oauth", "first-run", "recovery", "audit", "webhooks", "admin", "sandbox"],
@@ -143,14 +146,41 @@ export async function checkImports(root: string): Promise<Finding[]> {
     parser: "swc",
     validate: true,
     ruleSet: { forbidden: rules.map((rule) => ({ severity: "error", ...rule })) },
-    doNotFollow: { path: "node_modules" },
+    // The parser of dependency-cruiser does not read JSX.
+    doNotFollow: { path: `node_modules|${dashboardSource}` },
+    // What is built is no source.
+    exclude: { path: "/dist/" },
     combinedDependencies: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },
   });
   if (typeof output === "string") throw new Error(`dependency-cruiser: ${output}`);
-  return output.summary.violations.map(({ from, to, rule: { name } }) =>
+  const found = output.summary.violations.map(({ from, to, rule: { name } }) =>
     name === "endpoint list"
       ? { rule: name, file: to, line: 1, message: importRules.get(name) ?? "" }
       : { rule: name, file: from, line: 1, message: `imports ${to}: ${importRules.get(name)}` },
   );
+  return [...found, ...checkDashboard(root)];
+}
+
+/** The dashboard imports itself, the client of the API, and packages that biome finds in its package.json. */
+function checkDashboard(root: string): Finding[] {
+  const name = "layer dashboard";
+  return globSync(`${dashboardSource}**/*.{ts,tsx}`, { cwd: root }).flatMap((file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    const imported = [...text.matchAll(/(?:\bfrom |\bimport\(|^import )"([^"]+)"/gm)].map(
+      ([, specifier = ""]) => specifier,
+    );
+    const isOurs = (specifier: string) => specifier.startsWith(".") || specifier.startsWith("@emanet/");
+    const isAllowed = (specifier: string) =>
+      specifier === "@emanet/client/source" ||
+      (specifier.startsWith(".") &&
+        path.join(path.dirname(file), specifier).startsWith(path.normalize(dashboardSource)));
+    const bad = imported.filter((specifier) => isOurs(specifier) && !isAllowed(specifier));
+    return bad.map((specifier) => ({
+      rule: name,
+      file,
+      line: 1,
+      message: `imports ${specifier}: ${importRules.get(name)}`,
+    }));
+  });
 }

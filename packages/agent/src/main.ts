@@ -20,6 +20,9 @@ const bufferPoolBytes = 4096;
 /** After the second signal the process ends at once; after the first one it has so long to end its upload. */
 const graceMs = 10_000;
 
+/** Of a terminal that does not say how wide it is. */
+const usualColumns = 80;
+
 /** Verbs whose work is more than their output: they go on without a reader. */
 const worksWithoutReader: ReadonlySet<string> = new Set(["backup", "restore", "forget", "prune", "repack", "rebuild"]);
 
@@ -64,7 +67,8 @@ async function main(): Promise<void> {
       const ran = spawnSync(command, args, { encoding: "utf8", ...(input !== undefined && { input }) });
       return { code: ran.status ?? 1, output: ran.error?.message ?? `${ran.stdout}${ran.stderr}` };
     },
-    terminalColumns: () => (process.stderr.isTTY ? process.stderr.columns : null),
+    // A terminal whose size nobody set has 0 columns.
+    terminalColumns: () => (process.stderr.isTTY ? process.stderr.columns || usualColumns : null),
     signal: interruption(),
   };
   endQuietlyWithoutReader(process.argv[2] ?? "");

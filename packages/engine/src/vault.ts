@@ -240,17 +240,22 @@ export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Prom
   return { ...vault, keys };
 }
 
-/** Writes each of the two key objects again that is missing or does not open. Returns their names. */
+/**
+ * Writes each of the two key objects again that is missing, does not open, or differs from the other one: scrub finds a changed bit by
+ * comparing them. Returns their names.
+ */
 export async function repairKeys(vault: Vault, masterKey: Uint8Array): Promise<readonly string[]> {
   const { store, names, keys } = vault;
-  const repaired: string[] = [];
+  const found: { readonly name: string; readonly whole: Uint8Array | null }[] = [];
   for (const name of [names.keyObject(keys.epoch), names.keyCopy(keys.epoch)]) {
-    const found = await readKeys(store, name, masterKey, keys.vaultId);
-    if (!(found instanceof FormatError) && found.privateSeeds.size === keys.privateSeeds.size) continue;
-    await store.put(name, wrapVaultKeys(vault.ctx, masterKey, keys));
-    repaired.push(name);
+    const opened = await readKeys(store, name, masterKey, keys.vaultId);
+    const isWhole = !(opened instanceof FormatError) && opened.privateSeeds.size === keys.privateSeeds.size;
+    found.push({ name, whole: isWhole ? await store.get(name) : null });
   }
-  return repaired;
+  const right = found.find(({ whole }) => whole !== null)?.whole ?? wrapVaultKeys(vault.ctx, masterKey, keys);
+  const wrong = found.filter(({ whole }) => whole === null || !sameBytes(whole, right));
+  for (const { name } of wrong) await store.put(name, right);
+  return wrong.map(({ name }) => name);
 }
 
 /** Registers a writer. The writer keeps the registration, and every session of it carries it. */

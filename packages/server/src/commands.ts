@@ -85,7 +85,7 @@ async function withRecovery(
   work: (parts: Parameters<typeof rebuildIndex>[0]) => Promise<RebuildResult | RecoverResult>,
 ): Promise<RecoveryOutcome> {
   return withFoundation({ config, role: "migrate" }, async (foundation) => {
-    const { pools, transactions, secrets, storage } = foundation;
+    const { pools, transactions, secrets, storage, random } = foundation;
     let saidAtMs = monotonicMs();
     const onProgress = ({ vaultId, packs }: { vaultId: string; packs: number }) => {
       if (monotonicMs() < saidAtMs + progressEveryMs) return;
@@ -94,7 +94,7 @@ async function withRecovery(
     };
     const vaults = await openVaults(foundation);
     const store = await storage.open();
-    const result = await work({ owner: pools.owner, transactions, secrets, vaults, store, onProgress });
+    const result = await work({ owner: pools.owner, transactions, secrets, random, vaults, store, onProgress });
     return { text: json ? JSON.stringify(result) : describeRecovery(result), isWhole: result.whole };
   });
 }

@@ -8,6 +8,7 @@ import { adminEndpoints, adminTags } from "./admin/endpoints/index.ts";
 import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
 import { auditEndpoints, auditTags } from "./audit/endpoints/index.ts";
+import { dashboardEndpoints } from "./dashboard/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
 import { downloadEndpoints } from "./downloads/endpoints/index.ts";
@@ -62,6 +63,7 @@ export const endpoints: readonly Endpoint[] = [
   ...oauthEndpoints,
   ...sandboxEndpoints,
   ...healthEndpoints,
+  ...dashboardEndpoints,
   ...docsEndpoints((origin) => apiDocument({ origin })),
 ];
 

@@ -127,6 +127,7 @@ function announce({ url, caFile, metricsUrl, firstRunFile, masterKeyWarning }: R
   if (firstRunFile !== null) say(`first run ${firstRunFile}\n`);
   if (caFile !== null) say(`certificate authority ${caFile}\n`);
   if (metricsUrl !== null) say(`metrics ${metricsUrl}\n`);
+  if (url !== null) say(`dashboard ${url}/\n`);
   say(url === null ? "ready\n" : `ready ${url}\n`);
 }
 

@@ -6,7 +6,15 @@ import type { DataFolder } from "./kernel/data-folder.ts";
 import type { Pools } from "./kernel/database/pool.ts";
 import type { Log } from "./kernel/log.ts";
 import { masterKeyFromFile } from "./kernel/secrets.ts";
-import { localMasterKey, openRootKey, type RootKeyCopy, rootKeyCopy, settleMasterKeyFile } from "./keys/index.ts";
+import {
+  cleanCopies,
+  currentMasterKey,
+  localMasterKey,
+  openRootKey,
+  type RootKeyCopy,
+  rootKeyCopy,
+  settleMasterKeyFile,
+} from "./keys/index.ts";
 import type { Storage } from "./open-storage.ts";
 
 interface Sources {
@@ -30,15 +38,17 @@ export async function openServiceKeys(sources: Sources): Promise<OpenedRootKey> 
   const { config, folder, pools, storage, clock, random, log } = sources;
   const file = folder.path("master.key");
   if (config.masterKey === null) await settleMasterKeyFile(pools.owner, file, random);
-  const masterKey = localMasterKey(config.masterKey ?? (await masterKeyFromFile(file, random)), random);
+  const openStore = () => storage.open();
+  const first = localMasterKey(config.masterKey ?? (await masterKeyFromFile(file, random)), random);
+  const next = config.newMasterKey === null ? [] : [localMasterKey(config.newMasterKey, random)];
+  const masterKey = await currentMasterKey({ owner: pools.owner, openStore }, [first, ...next]);
   let warning: string | null = null;
   const onMade = () => {
     log.warn("root_key_made", { setting: "EMANET_MASTER_KEY" });
     warning = warningOf(config.masterKey === null ? file : "EMANET_MASTER_KEY");
   };
-  const openStore = () => storage.open();
   const rootKey = await openRootKey({ owner: pools.owner, clock, random, openStore, onMade }, masterKey);
-  return { rootKey, copy: rootKeyCopy(masterKey, rootKey), warning };
+  return { rootKey, copy: rootKeyCopy(masterKey, rootKey, cleanCopies(pools.owner, masterKey)), warning };
 }
 
 function warningOf(place: string): string {

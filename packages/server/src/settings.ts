@@ -289,7 +289,8 @@ export const settings = {
     parse: base64Key,
     fallback: null as Buffer | null,
     shownDefault: "none",
-    about: "The next master key, for `npm start -- rewrap` alone; see [OPERATIONS](OPERATIONS.md#master-key).",
+    about:
+      "The next master key: for `npm start -- rewrap`, and for processes that start while the key is replaced; see [OPERATIONS](OPERATIONS.md#master-key).",
   },
   plannedLimits: {
     variable: "EMANET_PLANNED_LIMITS",

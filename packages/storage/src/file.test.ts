@@ -9,7 +9,9 @@ import {
   mkdtemp,
   open,
   readdir,
+  rename,
   rm,
+  rmdir,
   symlink,
   utimes,
   writeFile,
@@ -147,6 +149,29 @@ describe("file store: files", () => {
     await rm(path.join(root, "x"), { recursive: true });
     await store.put("x/y/4f01", seededBytes(2, 10), { ifAbsent: true });
     assert.deepEqual(await store.stat("x/y/4f01"), { size: 10 });
+  });
+
+  test("while its disk is away, nothing is missing, listed, deleted or written; then all is as before", async (t) => {
+    const root = path.join(await temporaryRoot(t), "disk");
+    const store = await openFileStore(settings(root));
+    await store.put("a/b", seededBytes(1, 10));
+    await rename(root, `${root}.away`);
+    for (const place of ["no folder", "an empty one"]) {
+      if (place === "an empty one") await mkdir(root);
+      for (const call of [
+        () => store.get("a/b"),
+        () => store.stat("a/b"),
+        () => Array.fromAsync(store.list("")),
+        () => store.delete("a/b"),
+        () => store.put("c", seededBytes(2, 10)),
+        () => store.removeLeftovers(),
+      ])
+        await rejectsWith("unavailable", call());
+    }
+    assert.deepEqual(await readdir(root), []);
+    await rmdir(root);
+    await rename(`${root}.away`, root);
+    assert.deepEqual(await Array.fromAsync(store.list("")), [{ name: "a/b", size: 10 }]);
   });
 
   test("a temporary name that is taken is replaced by another", async (t) => {

@@ -7,7 +7,8 @@
  * state. A put that failed removes its temporary file itself.
  *
  * Invariants: a file under an object's name is whole and never written to again; every path is built from a checked
- * name, and the last step of it is never a followed link; files are 0600, folders 0700.
+ * name, and the last step of it is never a followed link; files are 0600, folders 0700; nothing is said to be missing or deleted
+ * while the folder itself is away.
  */
 
 import { constants } from "node:fs";
@@ -30,7 +31,7 @@ import {
 import { readBody, throwIfAborted } from "./body.ts";
 import { fileError, isMissing, systemCode } from "./file-errors.ts";
 import { Folders, type SyncPolicy } from "./file-folders.ts";
-import { locate } from "./file-layout.ts";
+import { layoutFile, locate } from "./file-layout.ts";
 import { walkStore } from "./file-list.ts";
 import { prepareRoot, removeLeftovers, temporaryPath } from "./file-root.ts";
 import { writeAll } from "./file-write.ts";
@@ -89,6 +90,7 @@ export class FileStore implements ObjectStore {
 
   /** Removes what killed processes left. Opening does it too; this is for a process that runs for months. */
   async removeLeftovers(): Promise<void> {
+    await this.#assertThere();
     try {
       await removeLeftovers({ root: this.#root, folders: this.#folders, now: this.#now });
     } catch (error) {
@@ -146,8 +148,9 @@ export class FileStore implements ObjectStore {
         await handle.close();
       }
     } catch (error) {
-      if (isMissing(error)) throw new ObjectStoreError("not_found", name);
-      throw fileError(error, `get ${name}`);
+      if (!isMissing(error)) throw fileError(error, `get ${name}`);
+      await this.#assertThere();
+      throw new ObjectStoreError("not_found", name);
     }
   }
 
@@ -158,8 +161,9 @@ export class FileStore implements ObjectStore {
       const stat = await lstat(this.#fileOf(name));
       return stat.isFile() ? { size: stat.size } : null;
     } catch (error) {
-      if (isMissing(error)) return null;
-      throw fileError(error, `stat ${name}`);
+      if (!isMissing(error)) throw fileError(error, `stat ${name}`);
+      await this.#assertThere();
+      return null;
     }
   }
 
@@ -173,6 +177,8 @@ export class FileStore implements ObjectStore {
         throwIfAborted(signal);
         yield entry;
       }
+      // Otherwise the list may lack what was there a moment ago.
+      await this.#assertThere();
     } catch (error) {
       throw fileError(error, `list ${prefix}`);
     }
@@ -182,13 +188,24 @@ export class FileStore implements ObjectStore {
     assertObjectName(name);
     throwIfAborted(options.signal);
     try {
-      await unlink(this.#fileOf(name)).catch((error: unknown) => {
+      await unlink(this.#fileOf(name)).catch(async (error: unknown) => {
         if (!isMissing(error)) throw error;
+        await this.#assertThere();
       });
       // Also when it was gone already: an earlier delete may have failed between its unlink and its sync.
       await this.#folders.syncIfThere(locate(name).folders.at(-1) ?? "");
     } catch (error) {
       throw fileError(error, `delete ${name}`);
+    }
+  }
+
+  /** Where the whole store is away, nothing is known about any object: its disk may not be mounted. */
+  async #assertThere(): Promise<void> {
+    try {
+      await lstat(path.join(this.#root, layoutFile));
+    } catch (error) {
+      if (!isMissing(error)) throw fileError(error, "look for the store");
+      throw new ObjectStoreError("unavailable", `${this.#root} is not there: is its disk mounted?`);
     }
   }
 

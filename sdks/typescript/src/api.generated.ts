@@ -674,7 +674,7 @@ export interface EmanetApi {
     /**
      * Change an agent. `PATCH /v1/agents/{id}`
      *
-     * The agent itself may change everything but `vaults`; the call also says that it lives. A manager or owner with a fresh second factor may change `name` and `vaults`. A vault that was taken from an agent cannot be given back to the same key.
+     * The agent itself may change everything but `vaults`; the call also says that it lives, and the answer names the newest version of the agent. A manager or owner with a fresh second factor may change `name` and `vaults`. A vault that was taken from an agent cannot be given back to the same key.
      *
      * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
@@ -967,6 +967,17 @@ export interface EmanetApi {
       readonly body?: VaultChange;
     }, Vault>;
     /**
+     * Delete a vault. `DELETE /v1/vaults/{id}`
+     *
+     * The vault, its sources and its snapshots are deleted in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then uploads and restores of the vault end, agents lose it, and its snapshots expire. Refused while a snapshot is held, locked or younger than the `floor_days` of its policy, now and when the time has come. The default vault cannot be deleted, and the vault of a taxpayer only with the taxpayer. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the vault. */
+      readonly id: string;
+    }, PendingAct>;
+    /**
      * Read the retention policy of a vault. `GET /v1/vaults/{id}/retention`
      *
      * Its rules keep snapshots of the sources without a policy of their own. Without rules everything stays.
@@ -1045,6 +1056,17 @@ export interface EmanetApi {
       readonly id: string;
       readonly body?: SourceChange;
     }, Source>;
+    /**
+     * Delete a source. `DELETE /v1/sources/{id}`
+     *
+     * The source and its snapshots are deleted in 72 hours. Until then it is backed up as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then its uploads and restores end, its name is free, and its snapshots expire. Refused while a snapshot is held, locked or younger than the `floor_days` of its policy, now and when the time has come. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the source. */
+      readonly id: string;
+    }, PendingAct>;
     /**
      * List the writers of a source. `GET /v1/sources/{id}/writers`
      *
@@ -1145,6 +1167,17 @@ export interface EmanetApi {
       readonly id: string;
       readonly body?: TaxpayerChange;
     }, Taxpayer>;
+    /**
+     * Delete a taxpayer. `DELETE /v1/taxpayers/{id}`
+     *
+     * The taxpayer, its vault and all snapshots in it are deleted in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then uploads and restores of the vault end, agents lose it, its snapshots expire, and the tax number is free. Refused while a snapshot is held, locked or younger than the `floor_days` of its policy, now and when the time has come. To keep the backups, set `state` to `archived` instead. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the taxpayer. */
+      readonly id: string;
+    }, PendingAct>;
   };
   readonly rateLimits: {
     /**
@@ -1925,7 +1958,7 @@ export interface EmanetApi {
       /** Only these; `undelivered` stands for `retrying` and `failed`. */
       readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
       /** Only events of this type. */
-      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | undefined;
+      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | undefined;
       /** Only of this event. */
       readonly event_id?: string | undefined;
     }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
@@ -2951,16 +2984,19 @@ export const operations = {
   "vaults.create": {"method":"POST","path":"/v1/vaults","body":"json","keyed":true,"reply":"json"},
   "vaults.get": {"method":"GET","path":"/v1/vaults/{id}","reply":"json"},
   "vaults.update": {"method":"PATCH","path":"/v1/vaults/{id}","body":"json","reply":"json"},
+  "vaults.delete": {"method":"DELETE","path":"/v1/vaults/{id}","reply":"json"},
   "sources.list": {"method":"GET","path":"/v1/sources","query":["limit","cursor","sort","vault_id","name","freshness"],"reply":"json"},
   "sources.create": {"method":"POST","path":"/v1/sources","body":"json","keyed":true,"reply":"json"},
   "sources.get": {"method":"GET","path":"/v1/sources/{id}","reply":"json"},
   "sources.update": {"method":"PATCH","path":"/v1/sources/{id}","body":"json","reply":"json"},
+  "sources.delete": {"method":"DELETE","path":"/v1/sources/{id}","reply":"json"},
   "sources.listWriters": {"method":"GET","path":"/v1/sources/{id}/writers","reply":"json"},
   "sources.setWriters": {"method":"PUT","path":"/v1/sources/{id}/writers","body":"json","reply":"json"},
   "taxpayers.list": {"method":"GET","path":"/v1/taxpayers","query":["limit","cursor","sort","state","freshness"],"reply":"json"},
   "taxpayers.create": {"method":"POST","path":"/v1/taxpayers","body":"json","keyed":true,"reply":"json"},
   "taxpayers.get": {"method":"GET","path":"/v1/taxpayers/{id}","reply":"json"},
   "taxpayers.update": {"method":"PATCH","path":"/v1/taxpayers/{id}","body":"json","reply":"json"},
+  "taxpayers.delete": {"method":"DELETE","path":"/v1/taxpayers/{id}","reply":"json"},
   "rateLimits.list": {"method":"GET","path":"/v1/rate-limits","reply":"json"},
   "rateLimits.request": {"method":"POST","path":"/v1/rate-limits/requests","body":"json","keyed":true,"reply":"json"},
   "rateLimits.listRequests": {"method":"GET","path":"/v1/rate-limits/requests","query":["limit","cursor","sort"],"reply":"json"},

@@ -460,6 +460,8 @@ export interface Agent {
     /** When. */
     readonly at: string;
   } | null;
+  /** The newest version of the agent. It is released with the service. */
+  readonly newest_version: string;
   readonly created_by: string | null;
   /** When it was registered. */
   readonly created_at: string;
@@ -893,6 +895,75 @@ export interface CreatedSnapshot {
   readonly version: number;
   /** Whether the name made a new source. */
   readonly source_created: boolean;
+}
+
+export interface DeletionCanceled {
+  /** The type of the event. */
+  readonly event: "deletion.canceled";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The act; `pending_acts.cancel` cancels it while it waits. */
+  readonly act_id: string;
+  /** What is deleted. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
+  /** The vault. */
+  readonly vault_id: string;
+  readonly source_id: string | null;
+  readonly taxpayer_id: string | null;
+  /** The end of the 72 hours. */
+  readonly due_at: string;
+}
+
+export interface DeletionCompleted {
+  /** The type of the event. */
+  readonly event: "deletion.completed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The act; `pending_acts.cancel` cancels it while it waits. */
+  readonly act_id: string;
+  /** What is deleted. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
+  /** The vault. */
+  readonly vault_id: string;
+  readonly source_id: string | null;
+  readonly taxpayer_id: string | null;
+  /** The end of the 72 hours. */
+  readonly due_at: string;
+}
+
+export interface DeletionScheduled {
+  /** The type of the event. */
+  readonly event: "deletion.scheduled";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The act; `pending_acts.cancel` cancels it while it waits. */
+  readonly act_id: string;
+  /** What is deleted. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
+  /** The vault. */
+  readonly vault_id: string;
+  readonly source_id: string | null;
+  readonly taxpayer_id: string | null;
+  /** The end of the 72 hours. */
+  readonly due_at: string;
 }
 
 export interface DeviceAnswer {
@@ -1453,7 +1524,7 @@ export interface NewWebhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[];
   readonly description?: string | null | undefined;
 }
 
@@ -2306,7 +2377,7 @@ export interface SimulatedSnapshot {
   readonly source_id: string;
   /** When it was completed. */
   readonly completed_at: string;
-  readonly removed_by: "policy" | "ceiling" | (string & {}) | null;
+  readonly removed_by: "policy" | "ceiling" | "deletion" | (string & {}) | null;
   /** Why it stays. */
   readonly reasons: readonly ("hold" | "lock" | "restore" | "frozen" | "young" | "floor" | "newest" | "newest_good" | "no_rule" | "keep_last" | "keep_hourly" | "keep_daily" | "keep_weekly" | "keep_monthly" | "keep_yearly" | "keep_within_days" | (string & {}))[];
 }
@@ -2918,7 +2989,7 @@ export interface Webhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -2949,7 +3020,7 @@ export interface WebhookChange {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url?: string | undefined;
   /** What is sent. */
-  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
   readonly description?: string | null | undefined;
 }
 
@@ -2959,7 +3030,7 @@ export interface WebhookCreated {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -3054,7 +3125,7 @@ export interface WebhookReplay {
   /** The moment after the last one. */
   readonly to?: string | undefined;
   /** Only these types. */
-  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookSecretRotated {

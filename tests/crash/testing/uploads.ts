@@ -18,14 +18,14 @@ export const kinds = ["tar", "gzip", "zstd", "zip", "file", "agent"] as const;
 export type Kind = (typeof kinds)[number];
 
 /** A file, by the number that its content is made from. */
-interface MadeFile {
+export interface MadeFile {
   readonly name: string;
   readonly seed: number;
   readonly bytes: number;
 }
 
 /** Bytes that no compression makes smaller, and every fourth file text. The same for the same seed. */
-function contentOf({ seed, bytes }: MadeFile): Buffer {
+export function contentOf({ seed, bytes }: MadeFile): Buffer {
   if (seed % 4 === 0) return Buffer.alloc(bytes, `${createHash("sha256").update(`${seed}`).digest("hex")}\n`);
   const key = createHash("sha256").update(`${seed}`).digest().subarray(0, 16);
   return createCipheriv("aes-128-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(bytes));
@@ -176,13 +176,13 @@ export class Clients {
   }
 }
 
-function headersOf(kind: Kind): Readonly<Record<string, string>> {
+export function headersOf(kind: Kind): Readonly<Record<string, string>> {
   if (kind === "file") return { "content-type": "application/octet-stream" };
   if (kind === "zip") return { "content-type": "application/zip" };
   return { "content-type": "application/x-tar", ...(kind !== "tar" && { "content-encoding": kind }) };
 }
 
-function bodyOf({ kind, files }: Upload): Buffer {
+export function bodyOf({ kind, files }: Upload): Buffer {
   const [first] = files;
   if (kind === "file") return first === undefined ? assert.fail("no file") : contentOf(first);
   if (kind === "zip") return zip(files.map((file) => ({ name: file.name, content: contentOf(file), method: 8 })));
@@ -206,7 +206,7 @@ export async function assertWhole(service: ServiceUnderTest, id: string, { key, 
 const block = 512;
 
 /** The regular files of an archive whose names are short and ASCII. Throws if it has no end mark. */
-function filesOfTar(tar: Buffer): Map<string, Buffer> {
+export function filesOfTar(tar: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   for (let at = 0; ; ) {
     const header = tar.subarray(at, at + block);

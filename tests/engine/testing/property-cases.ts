@@ -27,7 +27,7 @@ import { repack } from "../../../packages/engine/src/upkeep/repack.ts";
 import { verifySnapshots } from "../../../packages/engine/src/upkeep/verify.ts";
 
 /** The number of cases in a usual run and in a heavy one. */
-const cases = scaled(1000, 100_000);
+const cases = scaled(400, 100_000);
 
 /**
  * The number of parts (the line "parts" of property.test.ts), and of groups per part: one failure does not hide those of

@@ -19,6 +19,12 @@ import type { Throttle } from "./throttle.ts";
 /** The engine repeats calls itself, and knows how long a service may be away. */
 const once = { retries: { max: 0 } } as const;
 
+/**
+ * For the calls that begin a backup. A service that restarts or is too busy has a minute, so that a night is not lost; the calls of the upload
+ * wait longer.
+ */
+export const patiently = { retries: { max: 10 } } as const;
+
 /** Sends the calls of one upload. */
 export function uploadCalls({ uploads }: EmanetClient, id: string): (call: UploadCall) => Promise<Uint8Array> {
   return async (call) => {
@@ -73,7 +79,7 @@ export function readCalls(
   wait: (ms: number) => Promise<void>,
   throttle: Throttle | null = null,
 ): ReadCalls {
-  const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
+  const repeated = async <T>(work: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
@@ -85,9 +91,9 @@ export function readCalls(
     }
   };
   return {
-    call: (operation, request) => patiently(() => bytesOf(transport.call(operation, plain(request)))),
+    call: (operation, request) => repeated(() => bytesOf(transport.call(operation, plain(request)))),
     readPack: (pack, { offset, length }) =>
-      patiently(async () => {
+      repeated(async () => {
         try {
           await throttle?.take(length);
           const bytes = await bytesOf(transport.pack(pack, `bytes=${offset}-${offset + length - 1}`));

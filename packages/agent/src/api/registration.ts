@@ -88,8 +88,11 @@ export async function vaultWriter(
   return writerOf(renewed, now);
 }
 
-/** Vaults that are added in one request: each is opened by the service for it. */
-const vaultsPerRequest = 50;
+/**
+ * Vaults that are added in one request. The service makes the keys of each, on its disk, and has half a minute for a request. On a service that was ten times
+ * too busy, 50 of them took longer.
+ */
+const vaultsPerRequest = 10;
 
 /** The writer's keys of many vaults, by their id. Those that the agent does not have yet are asked for. */
 export async function vaultWriters(

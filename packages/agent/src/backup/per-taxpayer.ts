@@ -1,6 +1,6 @@
 /**
- * One snapshot for each taxpayer of an office, in one run: the snapshots are created by one call for up to 300 of them, then several
- * uploads run at the same time. A taxpayer whose backup fails does not stop the others.
+ * One snapshot for each taxpayer of an office, in one run: the snapshots are created by one call for up to 100 of them, then several
+ * uploads run at the same time, while the next call creates more. A taxpayer whose backup fails does not stop the others.
  */
 
 import type { BatchResult, CreatedSnapshot } from "@emanet/client/source";
@@ -8,21 +8,25 @@ import type { BackupResult, BackupSource } from "@emanet/engine/backup";
 import { CutWorkerPool } from "@emanet/engine/backup";
 import { RemoteTarget } from "@emanet/engine/remote";
 import { stopHeapGrowth } from "@emanet/engine-cli";
-import { uploadCalls } from "../api/calls.ts";
+import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import type { VaultWriter } from "../api/registration.ts";
 import { ensureAgent, vaultWriters } from "../api/registration.ts";
+import { reportVersion } from "../api/release.ts";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import type { ProgressBar } from "../output/progress-bar.ts";
 import { withLock } from "../state/locks.ts";
-import { storeResult } from "../state/source-results.ts";
+import { type SourceResult, storeResults } from "../state/source-results.ts";
 import type { SnapshotWishes } from "./destination.ts";
 import { engineBackup } from "./run-backup.ts";
 import { openCache } from "./service-destination.ts";
 
-/** The largest batch of the API. */
-const maxBatch = 300;
+/**
+ * Snapshots of one call. The API takes 300; uploads begin earlier with fewer, and a busy service answers in time. An account may make ten such calls in
+ * a minute.
+ */
+const maxBatch = 100;
 
 /** Uploads at the same time: enough to hide the delay of a line, few enough for the service and for this machine's memory. */
 const atOnce = 12;
@@ -53,25 +57,60 @@ export interface TaxpayerRun {
 export async function backUpTaxpayers(context: AgentContext, run: TaxpayerRun): Promise<void> {
   const { connection, wishes } = run;
   const locked = await withLock(connection.folder, `backup ${wishes.source}`, async () => {
-    await ensureAgent(context, connection);
+    const { id } = await ensureAgent(context, connection);
+    const reported = reportVersion(context, connection, id);
     const pool = new CutWorkerPool(run.threads, stopHeapGrowth);
+    const outcomes: TaxpayerOutcome[] = [];
+    const noting = {
+      ...run,
+      onOutcome: (outcome: TaxpayerOutcome) => {
+        outcomes.push(outcome);
+        run.onOutcome(outcome);
+      },
+    };
     try {
-      for (let at = 0; at < run.jobs.length; at += maxBatch)
-        await backUpBatch(context, run, run.jobs.slice(at, at + maxBatch), pool);
+      await backUpAll(context, noting, pool);
     } finally {
+      const at = context.now();
+      storeResults(
+        connection.folder,
+        outcomes.map((outcome) => resultOf(wishes, outcome, at)),
+      );
       await pool.close();
     }
+    await reported;
   });
   if (locked === null)
     throw new CommandFailure(`another backup of ${wishes.source} is running`, { exitCode: exitCodes.busy });
 }
 
-async function backUpBatch(
+/** Batch after batch. The next one is created while the one before is uploaded. */
+async function backUpAll(context: AgentContext, run: TaxpayerRun, pool: CutWorkerPool): Promise<void> {
+  const create = (at: number) => {
+    const creating = createBatch(context, run, run.jobs.slice(at, at + maxBatch));
+    // It is awaited after the uploads before it; Node would report a failure until then.
+    creating.catch(() => undefined);
+    return creating;
+  };
+  const amounts = new Amounts(run.progress);
+  let next = create(0);
+  for (let at = 0; at < run.jobs.length; at += maxBatch) {
+    const batch = await next;
+    if (at + maxBatch < run.jobs.length) next = create(at + maxBatch);
+    await uploadBatch(context, run, batch, { pool, amounts });
+  }
+}
+
+interface CreatedBatch {
+  readonly made: readonly { readonly job: TaxpayerJob; readonly snapshot: CreatedSnapshot }[];
+  readonly writers: ReadonlyMap<string, VaultWriter>;
+}
+
+async function createBatch(
   context: AgentContext,
   run: TaxpayerRun,
   jobs: readonly TaxpayerJob[],
-  pool: CutWorkerPool,
-): Promise<void> {
+): Promise<CreatedBatch> {
   const { client } = run.connection;
   const { source, label, trigger, reference } = run.wishes;
   const items = jobs.map(({ taxId }) => ({
@@ -79,18 +118,26 @@ async function backUpBatch(
     ...(label !== null && { label }),
     ...(reference !== null && { external_reference: reference }),
   }));
-  const { results } = await client.snapshots.createBatch({ body: { items } });
+  const { results } = await client.snapshots.createBatch({ body: { items } }, patiently);
   const made = results.flatMap(({ index, snapshot }) => {
     const job = jobs[index];
     return job === undefined || snapshot === undefined ? [] : [{ job, snapshot }];
   });
-  for (const result of results) if (result.snapshot === undefined) refuse(context, run, jobs[result.index], result);
+  for (const result of results) if (result.snapshot === undefined) refuse(run, jobs[result.index], result);
   const writers = await vaultWriters(
     context,
     run.connection,
     made.map(({ snapshot }) => snapshot.vault_id),
   );
-  const amounts = new Amounts(run.progress);
+  return { made, writers };
+}
+
+async function uploadBatch(
+  context: AgentContext,
+  run: TaxpayerRun,
+  { made, writers }: CreatedBatch,
+  { pool, amounts }: { readonly pool: CutWorkerPool; readonly amounts: Amounts },
+): Promise<void> {
   const next = made.values();
   const worker = async () => {
     for (const { job, snapshot } of next) {
@@ -127,11 +174,9 @@ async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpay
       ...{ wishes, pool, source: job.source, readsAll: run.readsAll },
       onProgress: (progress) => amounts.report(job.taxId, progress),
     });
-    remember(context, run, job, { snapshotId: snapshot.id, result });
     run.onOutcome({ taxId: job.taxId, snapshotId: snapshot.id, result, error: null });
   } catch (error) {
     if (context.signal.aborted) throw error;
-    remember(context, run, job, { snapshotId: null, result: null, error });
     run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
   } finally {
     cache.close();
@@ -150,38 +195,27 @@ async function skip(
   onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
 }
 
-function refuse(context: AgentContext, run: TaxpayerRun, job: TaxpayerJob | undefined, { problem }: BatchResult): void {
+function refuse(run: TaxpayerRun, job: TaxpayerJob | undefined, { problem }: BatchResult): void {
   if (job === undefined) return;
   const isUnknown = problem?.errors?.some(({ pointer }) => pointer.endsWith("/tax_id")) === true;
   const message = isUnknown
     ? "the account has no taxpayer with this number"
     : `${problem?.title ?? "refused"}: ${problem?.detail ?? ""}`;
-  const error = new CommandFailure(message);
-  remember(context, run, job, { snapshotId: null, result: null, error });
-  run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
+  run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error: new CommandFailure(message) });
 }
 
-function remember(
-  { now }: AgentContext,
-  { connection, wishes }: TaxpayerRun,
-  { taxId }: TaxpayerJob,
-  { snapshotId, result, error = null }: { snapshotId: string | null; result: BackupResult | null; error?: unknown },
-): void {
-  const { files = 0, size = 0, warnings = 0 } = result?.snapshot ?? {};
+function resultOf(
+  wishes: SnapshotWishes,
+  { taxId, snapshotId, result, error }: TaxpayerOutcome,
+  at: number,
+): SourceResult {
+  const { files = 0, size: bytes = 0, warnings = 0 } = result?.snapshot ?? {};
   const word = result === null ? "failed" : warnings === 0 ? "completed" : "completed_with_warnings";
   const message = error === null ? null : error instanceof Error ? error.message : String(error);
-  const source = `${wishes.source} ${taxId}`;
-  storeResult(connection.folder, {
-    source,
-    paths: [],
-    at: now(),
-    result: word,
-    snapshotId,
-    files,
-    bytes: size,
-    warnings,
-    message,
-  });
+  return {
+    ...{ source: `${wishes.source} ${taxId}`, paths: [], at, result: word, snapshotId },
+    ...{ files, bytes, warnings, message },
+  };
 }
 
 /** The progress of all taxpayers together. */

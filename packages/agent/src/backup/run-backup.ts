@@ -7,7 +7,7 @@ import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import type { ProgressBar } from "../output/progress-bar.ts";
 import { withLock } from "../state/locks.ts";
-import { lastResult, storeResult } from "../state/source-results.ts";
+import { lastResult, type SourceResult, storeResults } from "../state/source-results.ts";
 import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
 import { scanTotal } from "./scan.ts";
 
@@ -46,8 +46,8 @@ export async function backUp(context: AgentContext, job: BackupJob): Promise<Bac
 
 async function attempt(context: AgentContext, job: BackupJob, again: boolean): Promise<BackupOutcome> {
   const { destination, wishes, paths } = job;
-  const remember = (facts: Omit<Parameters<typeof storeResult>[1], "source" | "paths" | "at">) =>
-    storeResult(destination.folder, { source: wishes.source, paths, at: context.now(), ...facts });
+  const remember = (facts: Omit<SourceResult, "source" | "paths" | "at">) =>
+    storeResults(destination.folder, [{ source: wishes.source, paths, at: context.now(), ...facts }]);
   const before = lastResult(destination.folder, wishes.source);
   try {
     const begun = await destination.begin(wishes, again);

@@ -5,19 +5,22 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { FileCache } from "@emanet/engine/backup";
 import { RemoteTarget } from "@emanet/engine/remote";
-import { uploadCalls } from "../api/calls.ts";
+import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import { ensureAgent, vaultWriter } from "../api/registration.ts";
+import { reportVersion } from "../api/release.ts";
 import type { AgentContext } from "../context.ts";
 import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
 
 export function serviceDestination(context: AgentContext, connection: Connection): Destination {
   const { client, folder } = connection;
+  let reported = Promise.resolve();
   return {
     folder,
     async begin(wishes, again): Promise<BegunSnapshot> {
       const agent = await ensureAgent(context, connection);
-      const snapshot = await client.snapshots.create({ body: bodyOf(wishes) });
+      reported = reportVersion(context, connection, agent.id);
+      const snapshot = await client.snapshots.create({ body: bodyOf(wishes) }, patiently);
       try {
         const writer = await vaultWriter(context, connection, snapshot.vault_id, { again });
         return {
@@ -39,7 +42,10 @@ export function serviceDestination(context: AgentContext, connection: Connection
       }
     },
     // The service heals in the background.
-    finish: async () => 0,
+    finish: async () => {
+      await reported;
+      return 0;
+    },
     shownId: (id) => id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
     close: async () => connection.close(),
   };

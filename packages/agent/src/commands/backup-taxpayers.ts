@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import { pathsSource } from "@emanet/engine/backup";
 import { connect } from "../api/connection.ts";
+import { newerVersion } from "../api/release.ts";
 import { throttle } from "../api/throttle.ts";
 import type { SnapshotWishes } from "../backup/destination.ts";
 import type { TaxpayerOutcome } from "../backup/per-taxpayer.ts";
@@ -56,7 +57,7 @@ export async function backupTaxpayers(run: Run, wishes: SnapshotWishes): Promise
     progress.end();
     connection.close();
   }
-  return summary(run, outcomes, now() - startedAt);
+  return summary(run, outcomes, newerVersion(run, connection.folder), now() - startedAt);
 }
 
 function outcomeData(run: Run, { taxId, snapshotId, result, error }: TaxpayerOutcome): object {
@@ -69,7 +70,7 @@ function outcomeData(run: Run, { taxId, snapshotId, result, error }: TaxpayerOut
   };
 }
 
-function summary(run: Run, outcomes: readonly TaxpayerOutcome[], ms: number): ExitCode {
+function summary(run: Run, outcomes: readonly TaxpayerOutcome[], newest: string | null, ms: number): ExitCode {
   const { texts, environment, line } = run;
   const { language } = environment;
   const done = outcomes.flatMap(({ result }) => (result === null ? [] : [result]));
@@ -83,7 +84,7 @@ function summary(run: Run, outcomes: readonly TaxpayerOutcome[], ms: number): Ex
   const warnings = sum((each) => each.snapshot.warnings);
   run.data({
     ...{ type: "summary", taxpayers: outcomes.length, failed: failed.length, file_count: files, size_bytes: bytes },
-    ...{ new_bytes: sent, warning_count: warnings, seconds: ms / 1000 },
+    ...{ new_bytes: sent, warning_count: warnings, seconds: ms / 1000, newest_version: newest },
   });
   const isWhole = failed.length === 0 && warnings === 0;
   if (line.has("quiet") && isWhole) return exitCodes.done;
@@ -91,6 +92,7 @@ function summary(run: Run, outcomes: readonly TaxpayerOutcome[], ms: number): Ex
   run.say(texts.taxpayersBackedUp(number(done.length), number(outcomes.length), durationText(ms, language)));
   run.say(texts.summaryRead(number(files), bytesText(bytes, language)));
   run.say(texts.summarySent(bytesText(sent, language)));
+  if (newest !== null) run.say(texts.newerVersion(newest, run.version));
   for (const { taxId, error } of failed) run.say(texts.taxpayerFailed(taxId, explain(error, run).message));
   for (const { snapshot, warnings: each } of done)
     for (const { path: file, code } of each)

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import type { BackupSource } from "@emanet/engine/backup";
 import { pathsSource } from "@emanet/engine/backup";
+import { newerVersion } from "../api/release.ts";
 import type { Destination, SnapshotWishes, Trigger } from "../backup/destination.ts";
 import { triggers } from "../backup/destination.ts";
 import type { BackupOutcome } from "../backup/run-backup.ts";
@@ -48,7 +49,8 @@ export const backup: Command = async (run) => {
       progress,
     });
     progress.end();
-    return summary(run, wishes.source, outcome, run.now() - startedAt);
+    const newest = newerVersion(run, destination.folder);
+    return summary(run, wishes.source, { ...outcome, newest }, run.now() - startedAt);
   } finally {
     progress.end();
     spooled?.remove();
@@ -114,8 +116,13 @@ async function spoolStdin(run: Run, name: string) {
   return spoolInput(run.stdin, { folder, name, now: run.now(), signal: run.signal });
 }
 
-function summary(run: Run, source: string, outcome: BackupOutcome, ms: number): ExitCode {
-  const { snapshot, warnings, unchanged, cacheError, healed, id } = outcome;
+function summary(
+  run: Run,
+  source: string,
+  outcome: BackupOutcome & { readonly newest: string | null },
+  ms: number,
+): ExitCode {
+  const { snapshot, warnings, unchanged, cacheError, healed, id, newest } = outcome;
   const isWhole = snapshot.warnings === 0;
   const { files, size, storedBytes } = snapshot;
   run.data({
@@ -131,6 +138,7 @@ function summary(run: Run, source: string, outcome: BackupOutcome, ms: number): 
     seconds: ms / 1000,
     healed_frames: healed,
     cache_error: cacheError?.message ?? null,
+    newest_version: newest,
   });
   if (run.line.has("quiet") && isWhole) return exitCodes.done;
   const { texts } = run;
@@ -143,6 +151,7 @@ function summary(run: Run, source: string, outcome: BackupOutcome, ms: number): 
   run.say(texts.summarySent(bytes(storedBytes)));
   if (size > 0) run.say(texts.summarySaved(shareText(1 - Math.min(1, storedBytes / size), language)));
   run.say(texts.summarySnapshot(id));
+  if (newest !== null) run.say(texts.newerVersion(newest, run.version));
   if (isWhole) return exitCodes.done;
   run.say(texts.summaryWarnings(number(snapshot.warnings)));
   for (const { path: file, code } of warnings.slice(0, shownWarnings))

@@ -11,6 +11,7 @@ import { OauthError, ProblemError } from "@emanet/client/source";
 import type { Connection } from "../api/connection.ts";
 import { connect } from "../api/connection.ts";
 import { storedAgent } from "../api/registration.ts";
+import { newerVersion } from "../api/release.ts";
 import { connectionCode, explain } from "../explain.ts";
 import { CommandFailure, type ExitCode, exitCodes } from "../failure.ts";
 import { bytesText, durationText, timeText } from "../output/numbers.ts";
@@ -219,6 +220,8 @@ async function* credential(run: Run, connection: Connection): AsyncGenerator<Fin
   try {
     const { keys } = await connection.client.agents.getKeys({ id: agent.id });
     yield well("agent", `${agent.id}, ${keys.length} vaults`);
+    const newest = newerVersion(run, connection.folder);
+    yield well("version", newest === null ? run.version : run.texts.newerVersion(newest, run.version));
   } catch (error) {
     if (error instanceof ProblemError && error.status === 404)
       yield bad(

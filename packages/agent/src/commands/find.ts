@@ -84,10 +84,12 @@ async function search(run: Run, { connection }: ServicePlace, wanted: string): P
     .replaceAll("**", " ")
     .trim();
   if (query === "") throw usage("find needs at least one letter of the name");
-  await waitForProjection(run, () => files.search({ query, limit: 1 }));
+  const [vault] = run.line.list("vault");
+  const within = vault === undefined ? {} : { vault_id: vault };
+  await waitForProjection(run, () => files.search({ query, limit: 1, ...within }));
   const source = run.line.text("source");
   let count = 0;
-  for await (const found of files.search.all({ query, limit: pageSize })) {
+  for await (const found of files.search.all({ query, limit: pageSize, ...within })) {
     if (source !== null && found.source.name !== source) continue;
     if (/[*?[]/.test(wanted) && !matches(found.path)) continue;
     count++;

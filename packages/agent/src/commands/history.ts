@@ -1,6 +1,6 @@
 /** `history`: the versions of a file, the newest first. */
 
-import type { FileVersion } from "@emanet/client/source";
+import type { EmanetClient, FileVersion } from "@emanet/client/source";
 import { waitForProjection } from "../api/projection.ts";
 import { CommandFailure, type ExitCode, exitCodes } from "../failure.ts";
 import { bytesText, timeText } from "../output/numbers.ts";
@@ -29,7 +29,8 @@ export const history: Command = async (run) => {
     return show(run, localVersions(place, run.line.text("source"), file)).finally(() => place.close());
   }
   const place = await servicePlaceOf(run);
-  const source = run.line.text("source") ?? (await onlySource(run, place.connection.client));
+  const name = run.line.text("source") ?? (await onlySource(place.connection.client));
+  const source = await place.sourceId(name);
   const { files } = place.connection.client;
   // Its bytes as the API wants them: percent-encoded where they are no letters.
   const query = { source, path: file.toString("utf8") };
@@ -40,13 +41,10 @@ export const history: Command = async (run) => {
   return show(run, versions()).finally(() => place.close());
 };
 
-async function onlySource(
-  _run: Run,
-  { sources }: { sources: { list(): Promise<{ data: readonly { name: string }[] }> } },
-) {
-  const { data } = await sources.list();
+async function onlySource({ sources }: EmanetClient): Promise<string> {
+  const { data } = await sources.list({ limit: 2 });
   const [only, another] = data;
-  if (only !== undefined && another === undefined) return only.name;
+  if (only !== undefined && another === undefined) return only.id;
   throw new CommandFailure("name the source with --source", { exitCode: exitCodes.usage });
 }
 

@@ -1,5 +1,6 @@
 /** Options that several verbs have: threads, progress, the place that is read, a snapshot by its id or the start of one. */
 
+import { newerVersion } from "../api/release.ts";
 import type { CommandLine } from "../command-line/parse.ts";
 import { CommandFailure, usage } from "../failure.ts";
 import type { ProgressOutput } from "../output/progress-bar.ts";
@@ -23,6 +24,13 @@ export function progressOutput({ line, terminalColumns, out, err }: Run): Progre
   return { kind: terminalColumns() === null ? "none" : "terminal", columns, write: err };
 }
 
+/** Tells people that a newer version of the agent is there; returns it for programs. */
+export function sayNewerVersion(run: Run, folder: string): string | null {
+  const newest = newerVersion(run, folder);
+  if (newest !== null) run.say(run.texts.newerVersion(newest, run.version));
+  return newest;
+}
+
 /** The place that the command line names. Reading verbs need the right to read. */
 export async function placeOf(run: Run): Promise<Place> {
   const repo = run.line.text("repo");
@@ -36,8 +44,13 @@ export async function servicePlaceOf(run: Run) {
     import("../api/connection.ts"),
   ]);
   const limit = run.line.number("limit-download", 1, maxKilobytes);
+  const [vaultId = null, another] = run.line.list("vault");
+  if (another !== undefined) throw usage("--vault names one vault");
   const { throttle } = await import("../api/throttle.ts");
-  return servicePlace(run, connect(run, "reading"), limit === null ? null : throttle(limit * 1000, run));
+  return servicePlace(run, connect(run, "reading"), {
+    vaultId,
+    throttle: limit === null ? null : throttle(limit * 1000, run),
+  });
 }
 
 /** A snapshot by its id, the start of its id, or `latest`. */
@@ -53,7 +66,9 @@ export async function findSnapshot(place: Place, wanted: string, source: string 
   const [only] = found;
   if (only !== undefined) return only;
   if (wanted === "latest")
-    throw new CommandFailure(source === null ? "there is no snapshot" : `there is no snapshot of ${source}`);
+    throw new CommandFailure(source === null ? "there is no snapshot" : `there is no snapshot of ${source}`, {
+      advice: source === null ? null : "Where several vaults have a source of this name, --vault says which is meant.",
+    });
   throw new CommandFailure(`there is no snapshot ${wanted}`);
 }
 

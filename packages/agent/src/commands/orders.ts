@@ -9,12 +9,13 @@ import path from "node:path";
 import { ConnectionError, type Order, ProblemError } from "@emanet/client/source";
 import { connect } from "../api/connection.ts";
 import { ensureAgent } from "../api/registration.ts";
+import { noteRelease } from "../api/release.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import type { OrderRun, Permissions } from "../orders/run-order.ts";
 import { rootOf, runOrder } from "../orders/run-order.ts";
 import { safeText } from "../output/safe-text.ts";
 import type { Command, Run } from "./command.ts";
-import { threadsOf } from "./options.ts";
+import { sayNewerVersion, threadsOf } from "./options.ts";
 
 /** Seconds of one call that waits. */
 const waitSeconds = 25;
@@ -31,10 +32,12 @@ export const orders: Command = async (run) => {
     const { client } = connection;
     const { id } = await ensureAgent(run, connection);
     const roots = permissions.roots.map((root) => root.path);
-    await client.agents.update({
+    const agent = await client.agents.update({
       id,
       body: { roots, allow_overwrite: permissions.allowsOverwrite, version: run.version },
     });
+    noteRelease(run, connection.folder, agent);
+    sayNewerVersion(run, connection.folder);
     const order: OrderRun = {
       client,
       runId: run.newKey(),

@@ -36,6 +36,7 @@ export function snapshotData(info: SnapshotInfo): object {
     type: "snapshot",
     id: info.id,
     source: info.source,
+    vault_id: info.vaultId,
     status: info.status,
     created_at: new Date(info.createdAt).toISOString(),
     completed_at: info.completedAt === null ? null : new Date(info.completedAt).toISOString(),

@@ -2,12 +2,14 @@
 
 import { connect } from "../api/connection.ts";
 import { storedAgent } from "../api/registration.ts";
+import { newerVersion } from "../api/release.ts";
 import { explain } from "../explain.ts";
 import { exitCodes } from "../failure.ts";
 import { bytesText, numberText, timeText } from "../output/numbers.ts";
 import { safeText } from "../output/safe-text.ts";
 import { readResults } from "../state/source-results.ts";
 import type { Command } from "./command.ts";
+import { sayNewerVersion } from "./options.ts";
 
 export const status: Command = async (run) => {
   const { environment, texts, version } = run;
@@ -23,6 +25,7 @@ export const status: Command = async (run) => {
   run.data({
     type: "status",
     version,
+    newest_version: newerVersion(run, folder),
     url: signIn.url,
     kind: signIn.identity.kind,
     agent_id: storedAgent(connection)?.id ?? null,
@@ -30,6 +33,7 @@ export const status: Command = async (run) => {
     sources: results.map((each) => ({ ...each, at: new Date(each.at).toISOString() })),
   });
   run.say(`emanet ${version}  ${signIn.url}  ${answer}`);
+  sayNewerVersion(run, folder);
   for (const each of results) {
     const amount = `${texts.files(numberText(each.files, language))}, ${bytesText(each.bytes, language)}`;
     const how = each.message === null ? each.result : `${each.result}: ${each.message}`;

@@ -61,6 +61,8 @@ export class ProgressBar {
 
   setTotal(total: Total): void {
     this.#total = total;
+    // The next report draws the bar: a short command has few reports.
+    this.#drawnAt = 0;
   }
 
   report(amount: Amount): void {

@@ -48,6 +48,7 @@ function infoOf(row: Omit<SnapshotRow, "reach">): SnapshotInfo {
   return {
     id: row.id,
     source: row.source,
+    vaultId: null,
     createdAt: row.startedAt,
     completedAt: row.completedAt,
     status: row.status,

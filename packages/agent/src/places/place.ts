@@ -7,6 +7,8 @@ import type { FrameReader, ReadPort, Reference } from "@emanet/engine/read";
 export interface SnapshotInfo {
   readonly id: string;
   readonly source: string;
+  /** Null in a local repository. */
+  readonly vaultId: string | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
   readonly status: string;

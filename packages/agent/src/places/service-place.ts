@@ -17,20 +17,37 @@ const pageSize = 100;
 
 export interface ServicePlace extends Place {
   readonly connection: Connection;
+  /** A source by its id or name: in the vault that was named, in the only one that has it, or in the default vault. */
+  sourceId(source: string): Promise<string>;
+}
+
+export interface ServicePlaceOptions {
+  /** Only what is in this vault. */
+  readonly vaultId: string | null;
+  readonly throttle: Throttle | null;
 }
 
 export function servicePlace(
   { wait }: AgentContext,
   connection: Connection,
-  throttle: Throttle | null = null,
+  { vaultId, throttle }: ServicePlaceOptions,
 ): ServicePlace {
   const { client } = connection;
+  const within = vaultId === null ? {} : { vault_id: vaultId };
+  const sourceId = async (source: string) => {
+    if (isId.test(source)) return source;
+    const { data } = await client.sources.list({ name: source, limit: 2, ...within });
+    const [only, another] = data;
+    // A name that several vaults have, or a former name: the service looks in the default vault.
+    return only === undefined || another !== undefined ? source : only.id;
+  };
   return {
     connection,
+    sourceId,
     async *snapshots({ source, all = false }) {
       const query = {
-        limit: pageSize,
-        ...(source !== undefined && { source }),
+        ...{ limit: pageSize, ...within },
+        ...(source !== undefined && { source: await sourceId(source) }),
         ...(!all && { status: "completed" as const }),
       };
       for await (const snapshot of client.snapshots.list.all(query)) yield infoOf(snapshot);
@@ -58,6 +75,7 @@ export function infoOf(snapshot: Snapshot): SnapshotInfo {
   return {
     id: snapshot.id,
     source: snapshot.source.name,
+    vaultId: snapshot.vault_id,
     createdAt: Date.parse(snapshot.created_at),
     completedAt: snapshot.completed_at === null ? null : Date.parse(snapshot.completed_at),
     status: snapshot.status,

@@ -29,7 +29,10 @@ export function lastResult(folder: string, source: string): SourceResult | null 
   return readResults(folder).find((each) => each.source === source) ?? null;
 }
 
-export function storeResult(folder: string, result: SourceResult): void {
+/** Adds results in one step: a run with hundreds of sources waits for the disk once. */
+export function storeResults(folder: string, results: readonly SourceResult[]): void {
+  if (results.length === 0) return;
   const stored = readJsonFile(resultsFile(folder)) ?? {};
-  writeSecretFile(resultsFile(folder), `${JSON.stringify({ ...stored, [result.source]: result }, null, 2)}\n`);
+  const added = Object.fromEntries(results.map((result) => [result.source, result]));
+  writeSecretFile(resultsFile(folder), `${JSON.stringify({ ...stored, ...added }, null, 2)}\n`);
 }

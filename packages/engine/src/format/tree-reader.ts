@@ -119,24 +119,48 @@ export class NameOrder {
   }
 }
 
-/** The entry of that name, or null. Reads one node per level. */
-export async function findEntry(source: NodeSource, root: Reference, name: Uint8Array): Promise<TreeEntry | null> {
-  let at: Reference | undefined = root;
-  for (let depth = 0; at !== undefined && depth <= maxDepth; depth++) {
-    const reader = new ByteReader(await source.node(at));
-    const kind = reader.u8();
-    const count = reader.varint();
-    if (kind === nodeKinds.leaf) {
-      for (let i = 0; i < count; i++) {
-        const entry = readEntry(reader);
-        if (Buffer.compare(entry.name, name) === 0) return entry;
-      }
+/** The entry of that name, or null. Reads one node per level. With `unreadable`, null also where such a node would have it. */
+export async function findEntry(
+  source: NodeSource,
+  root: Reference,
+  name: Uint8Array,
+  unreadable?: NodeFaults,
+): Promise<TreeEntry | null> {
+  let at = root;
+  for (let depth = 0; depth <= maxDepth; depth++) {
+    if (unreadable?.isLeftOut(at.ordinal) === true) return null;
+    try {
+      const found: NodeMatch = matchIn(await source.node(at), name);
+      if (found.kind === "entry") return found.entry;
+      at = found.reference;
+    } catch (error) {
+      if (unreadable === undefined) throw error;
+      unreadable.onUnreadable(at.ordinal, error);
       return null;
     }
-    if (kind !== nodeKinds.inner) throw new FormatError("not a directory node");
-    at = innerRows(reader, count).find((row) => Buffer.compare(name, row.lastName) <= 0)?.reference;
   }
   return null;
+}
+
+type NodeMatch =
+  | { readonly kind: "entry"; readonly entry: TreeEntry | null }
+  | { readonly kind: "child"; readonly reference: Reference };
+
+/** The entry of that name in a leaf; the node that would have it, of an inner node. */
+function matchIn(node: Uint8Array, name: Uint8Array): NodeMatch {
+  const reader = new ByteReader(node);
+  const kind = reader.u8();
+  const count = reader.varint();
+  if (kind === nodeKinds.leaf) {
+    for (let i = 0; i < count; i++) {
+      const entry = readEntry(reader);
+      if (Buffer.compare(entry.name, name) === 0) return { kind: "entry", entry };
+    }
+    return { kind: "entry", entry: null };
+  }
+  if (kind !== nodeKinds.inner) throw new FormatError("not a directory node");
+  const row = innerRows(reader, count).find(({ lastName }) => Buffer.compare(name, lastName) <= 0);
+  return row === undefined ? { kind: "entry", entry: null } : { kind: "child", reference: row.reference };
 }
 
 /** A file's segments in order. A `part` yields none: the caller reads its bundle segment. */

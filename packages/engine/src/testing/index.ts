@@ -1,6 +1,7 @@
 /** What other packages need to test their implementations of the engine's ports. Production code does not load it. */
 
 export { decodeBlockList, encodeBlockList } from "../format/block-list.ts";
+export { openFrame } from "../format/frame.ts";
 export * from "./catalog-conformance.ts";
 export * from "./catalog-content.ts";
 export * from "./catalog-fixture.ts";

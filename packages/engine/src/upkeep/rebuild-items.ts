@@ -40,11 +40,7 @@ export class ItemRegistration {
   /** Segments that need blocks which no chosen version of a frame has, and how many such blocks. */
   readonly #missingBlocks = new Map<number, number>();
   readonly #slots = new KnownSlots();
-  #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
-    frames: [],
-    items: [],
-    hooks: [],
-  };
+  #batch = newBatch();
   #nextOrdinal = 1;
   #catalogId: number | undefined;
 
@@ -218,21 +214,27 @@ export class ItemRegistration {
 
   /** Adds rows to a batch, because each call of the catalog is a transaction. */
   async #add(frames: readonly FrameRow[], items: readonly Item[], hooks: UploadUnit["hooks"]): Promise<void> {
-    this.#batch.frames.push(...frames);
-    this.#batch.items.push(...items);
+    for (const row of frames) this.#batch.frames.set(row.frame, row);
+    for (const item of items) this.#batch.items.set(item.ordinal, item);
     this.#batch.hooks.push(...hooks);
-    if (this.#batch.frames.length + this.#batch.items.length >= rowsPerBatch) await this.#flush();
+    if (this.#batch.frames.size + this.#batch.items.size >= rowsPerBatch) await this.#flush();
   }
 
   async #flush(): Promise<void> {
     const { frames, items, hooks } = this.#batch;
-    this.#batch = { frames: [], items: [], hooks: [] };
-    await this.#register({ ...emptyUnit, frames, items, hooks });
+    this.#batch = newBatch();
+    await this.#register({ ...emptyUnit, frames: [...frames.values()], items: [...items.values()], hooks });
   }
 
   #register(unit: UploadUnit): Promise<void> {
     return this.#vault.catalog.addRebuilt({ catalogId: this.#catalogId, unit });
   }
+}
+
+/** By frame and ordinal: what repack has recorded again replaces the record before it, and a catalog takes each row once. */
+function newBatch() {
+  const hooks: (readonly [bigint, number])[] = [];
+  return { frames: new Map<number, FrameRow>(), items: new Map<number, Item>(), hooks };
 }
 
 function frameRow(stored: StoredFrame, blockList: Uint8Array, recordFrame: number, damaged: boolean): FrameRow {

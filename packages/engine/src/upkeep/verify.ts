@@ -6,10 +6,12 @@
  * 1. Walk its tree. Every node is compared with its id when it is read.
  * 2. Plan its files in windows (`../restore/window.ts`): recipes and block lists are compared with the segment ids, and
  *    these with the file hashes.
- * 3. With `readData`, open every frame and compare every block with its id (`frame-checker.ts`).
+ * 3. With `readData`, open frames and compare every block with its id (`frame-checker.ts`): every frame, or with
+ *    `"unverified"` those that have a mark of damage or a segment that was never read back.
  * 4. Compare the ordinals that were reached with the bitmap in the manifest.
  * 5. If there is no finding and `readData` is set, mark its items as verified in the catalog. Then other owners may use
  *    them. Only items whose frames were read are marked: a block list that was not compared with its blocks may be wrong.
+ *    What is marked already stays so.
  *
  * Snapshots share most of their nodes and files. Each node, file and frame is read and checked once: what was checked for one
  * snapshot holds for the next, because the same id means the same content (`node-graph.ts`, `checked-files.ts`). So the work
@@ -30,7 +32,7 @@ import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
 import { SettledSessions } from "../restore/settled-sessions.ts";
-import type { PlannedFile } from "../restore/window.ts";
+import type { FramePlan, PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { ReadableVault } from "../vault.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
@@ -61,8 +63,11 @@ export interface VerifyOptions {
   readonly snapshots: Iterable<SnapshotRow> | AsyncIterable<SnapshotRow>;
   /** Opens frames and compares their blocks. */
   readonly pool: RestoreWorkerPool;
-  /** Open every frame and compare every block. Without it only nodes, recipes and block lists are checked. */
-  readonly readData: boolean;
+  /**
+   * Open frames and compare every block: all of them, or only content that was not verified before. Without it only nodes,
+   * recipes and block lists are checked.
+   */
+  readonly readData: boolean | "unverified";
   /** Memory for nodes and files that were checked and need not be checked again: half for each. */
   readonly memoryBytes?: number | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly frames: number }) => void) | undefined;
@@ -187,7 +192,7 @@ class Verifier {
         pack: null,
         frame: 0,
       });
-    else if (this.#options.readData) await this.#setVerified(reach);
+    else if (this.#options.readData !== false) await this.#setVerified(reach);
   }
 
   report(): VerifyReport {
@@ -207,7 +212,7 @@ class Verifier {
     for (let i = 0; i < ordinals.length; i += itemsPerStep) {
       const verified: number[] = [];
       for (const item of await catalog.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
-        if (item === null) continue;
+        if (item === null || (item.verified && this.#options.readData === "unverified")) continue;
         let isIntact = true;
         // A segment may need frames that no file of this snapshot needs.
         if (item.kind === "segment")
@@ -219,7 +224,7 @@ class Verifier {
           }
         if (isIntact) verified.push(item.ordinal);
       }
-      await catalog.setVerified(await this.#records.withRightRecords(verified));
+      if (verified.length > 0) await catalog.setVerified(await this.#records.withRightRecords(verified));
     }
     this.#markedVerified.or(reach);
   }
@@ -370,7 +375,8 @@ class Verifier {
     const { vault, readData } = this.#options;
     const plan = await planWindow(vault.catalog, vault.keys.blockIdKey, files);
     for (const [i, reason] of plan.failed) fail(i, new DamageError(0, reason));
-    const frames = readData ? plan.frames : [];
+    const needsReading = ({ row, verified }: FramePlan) => readData === true || !verified || row.damaged;
+    const frames = readData === false ? [] : plan.frames.filter(needsReading);
     await this.#frames.checkAll(frames.map((each) => each.row));
     for (const { row: frame, pieces } of frames) {
       const damage = await this.#frames.check(frame.frame);

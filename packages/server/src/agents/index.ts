@@ -24,4 +24,5 @@ export {
   noteResult,
   noteSeen,
   type UploadResult,
+  unbindVault,
 } from "./store.ts";

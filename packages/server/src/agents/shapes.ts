@@ -12,6 +12,7 @@ import {
   timestamp,
   uuid,
 } from "../kernel/http/schema.ts";
+import { version as release } from "../version.ts";
 import { maxAgentVaults, onlineMs } from "./rules.ts";
 import type { AgentRow } from "./store.ts";
 
@@ -73,6 +74,11 @@ export const agentSchema = closed(
         at: timestamp("When."),
       }),
     ),
+    newest_version: text(50, {
+      pattern: oneLinePattern,
+      description: "The newest version of the agent. It is released with the service.",
+      examples: ["1.1.0"],
+    }),
     created_by: nullable(uuid("The member who registered it or allowed its grant.")),
     created_at: timestamp("When it was registered."),
   },
@@ -103,6 +109,7 @@ export function agentShape(row: AgentRow, now: Date, vaultIds: readonly string[]
     online: seen !== null && now.getTime() - seen.getTime() < onlineMs,
     last_result:
       status === null || at === null ? null : { snapshot_id: last_snapshot_id, status, failure, at: at.toISOString() },
+    newest_version: release,
     created_by: row.created_by,
     created_at: row.created_at.toISOString(),
   };

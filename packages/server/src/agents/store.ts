@@ -182,6 +182,17 @@ export async function removeVaults(tx: Tx, agentId: string, vaultIds: readonly s
     .execute();
 }
 
+/** Takes a deleted vault from every agent. Nothing is recorded in its chain: it ends with the vault. */
+export async function unbindVault(tx: Tx, accountId: string, vaultId: string): Promise<void> {
+  await tx.db
+    .updateTable("agent_vaults")
+    .set({ removed_at: tx.now, revocation_recorded_at: tx.now })
+    .where("account_id", "=", accountId)
+    .where("vault_id", "=", vaultId)
+    .where("removed_at", "is", null)
+    .execute();
+}
+
 export async function revokeAgent(tx: Tx, { id, account_id: accountId, vault_ids: vaultIds }: AgentRow): Promise<void> {
   await tx.db
     .updateTable("agents")

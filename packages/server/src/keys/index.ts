@@ -14,6 +14,8 @@
 
 export { keyRecurrences } from "./jobs.ts";
 export {
+  cleanCopies,
+  currentMasterKey,
   localMasterKey,
   type MasterKey,
   openRootKey,

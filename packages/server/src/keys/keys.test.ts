@@ -11,6 +11,8 @@ import { silentLog, testDatabase } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import {
+  cleanCopies,
+  currentMasterKey,
   localMasterKey,
   openRootKey,
   pendingMasterKeyFile,
@@ -46,6 +48,51 @@ describe("the root key", () => {
     assert.deepEqual(await openRootKey(sources, key(2)), before);
     await assert.rejects(openRootKey(sources, key(1)), { code: "master_key_wrong" });
     await assert.rejects(rewrapRootKey(sources, key(1), key(3)), { code: "master_key_wrong" });
+    await rewrapRootKey(sources, key(1), key(2));
+    assert.deepEqual(await openRootKey(sources, key(2)), before, "a repetition changes nothing");
+  });
+
+  test("a process with both keys starts before, during and after a change; a start in between deletes no copy", async (t) => {
+    const { owner } = await testDatabase(t);
+    const here = new MemoryStore();
+    const mine = { owner, clock, random: systemRandom, openStore: async () => here };
+    const both = () => currentMasterKey(mine, [key(1), key(2)]);
+    const rootKey = await openRootKey(mine, await both());
+    await rootKeyCopy(key(1), rootKey).writeTo(here);
+    const started = async (): Promise<boolean> => {
+      const current = await both();
+      assert.deepEqual(await openRootKey(mine, current), rootKey);
+      return rootKeyCopy(current, rootKey, cleanCopies(owner, current)).isIn(here);
+    };
+    // The store calls at every step of the change: another process starts there, and one change is killed.
+    for (const killedAt of [1, 2, 3, 4, 0]) {
+      let steps = 0;
+      const step = async () => {
+        assert.equal(await started(), true);
+        if (++steps === killedAt) throw new Error("killed");
+      };
+      const observed = new Proxy(here, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name, target);
+          if (typeof member !== "function") return member;
+          if (name !== "put" && name !== "delete") return member.bind(target);
+          return async (...given: unknown[]) => {
+            await step();
+            const result: unknown = await Reflect.apply(member, target, given);
+            await step();
+            return result;
+          };
+        },
+      });
+      const change = rewrapRootKey({ ...mine, openStore: async () => observed }, key(1), key(2));
+      await change.catch((error: Error) => assert.equal(error.message, "killed"));
+      assert.equal(await started(), true);
+    }
+    assert.equal((await both()).name, key(2).name);
+    assert.deepEqual(await openRootKey(mine, key(2)), rootKey);
+    let copies = 0;
+    for await (const _ of here.list("service/root-key/")) copies++;
+    assert.equal(copies, 1);
   });
 
   test("a change of the key file that a crash cut short is ended by the next start, either way", async (t) => {

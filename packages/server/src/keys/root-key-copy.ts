@@ -54,7 +54,12 @@ export interface RootKeyCopy {
   writeTo(store: ObjectStore): Promise<void>;
 }
 
-export function rootKeyCopy(masterKey: MasterKey, rootKey: Buffer): RootKeyCopy {
+/** `clean` deletes copies under other master keys, unless a new master key is being set at this moment. */
+export function rootKeyCopy(
+  masterKey: MasterKey,
+  rootKey: Buffer,
+  clean: (work: () => Promise<void>) => Promise<unknown> = (work) => work(),
+): RootKeyCopy {
   return {
     async isIn(store) {
       const copy = await readRootKeyCopy(store, masterKey);
@@ -65,7 +70,7 @@ export function rootKeyCopy(masterKey: MasterKey, rootKey: Buffer): RootKeyCopy 
           "The store of EMANET_STORAGE belongs to another database: its root key is another one. Set EMANET_STORAGE to the store of this database.",
         );
       }
-      await deleteOtherCopies(store, masterKey);
+      await clean(() => deleteOtherCopies(store, masterKey));
       return true;
     },
     writeTo: (store) => writeRootKeyCopy(store, masterKey, rootKey),

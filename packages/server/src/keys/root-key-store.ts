@@ -13,6 +13,26 @@ export async function readRootKey(owner: Pool): Promise<RootKeyRow | undefined> 
   return rows[0];
 }
 
+/**
+ * Runs the work while no other process changes the master key or deletes copies of the root key. Null: another one does so now. The
+ * lock ends with its connection, so a process that is killed leaves none.
+ */
+export async function whileUnchanged<T>(owner: Pool, work: () => Promise<T>): Promise<T | null> {
+  const client = await owner.connect();
+  try {
+    const lock = "hashtextextended('emanet.root_key', 0)";
+    const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${lock}) as taken`);
+    if (rows[0]?.taken !== true) return null;
+    try {
+      return await work();
+    } finally {
+      await client.query(`select pg_advisory_unlock(${lock})`);
+    }
+  } finally {
+    client.release();
+  }
+}
+
 /** Does nothing when there is a root key. */
 export async function insertRootKey(owner: Pool, row: RootKeyRow, now: Date): Promise<void> {
   await owner.query(

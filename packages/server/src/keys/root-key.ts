@@ -18,7 +18,7 @@ import type { Clock, Random } from "../kernel/clock.ts";
 import { syncFolder } from "../kernel/durable-file.ts";
 import { StartError } from "../kernel/start-error.ts";
 import { deleteOtherCopies, hasAnyCopy, readRootKeyCopy, writeRootKeyCopy } from "./root-key-copy.ts";
-import { insertRootKey, type RootKeyRow, readRootKey, replaceRootKey } from "./root-key-store.ts";
+import { insertRootKey, type RootKeyRow, readRootKey, replaceRootKey, whileUnchanged } from "./root-key-store.ts";
 
 /** AES-256, and the length of the root key itself. */
 const keyBytes = 32;
@@ -99,16 +99,51 @@ async function firstRootKey({ openStore, random, onMade }: RootKeySources, maste
 }
 
 /**
+ * Of these master keys the one that has wrapped the root key, in the database or, if that has none, in the store; else the first.
+ * While a master key is replaced, processes start with the old and the new one and need not know how far it is.
+ */
+export async function currentMasterKey(
+  { owner, openStore }: Pick<RootKeySources, "owner" | "openStore">,
+  keys: readonly [MasterKey, ...MasterKey[]],
+): Promise<MasterKey> {
+  const [first, ...others] = keys;
+  if (others.length === 0) return first;
+  const known = await readRootKey(owner);
+  if (known !== undefined) return keys.find(({ name }) => name === known.wrapped_by) ?? first;
+  const store = await openStore();
+  for (const key of keys) if ((await readRootKeyCopy(store, key)) !== null) return key;
+  return first;
+}
+
+/**
  * Wraps the root key with another master key, in the store first: at every moment one of the two keys opens it in both
- * places. Running processes keep working: they have the root key in memory.
+ * places. Running processes keep working: they have the root key in memory. It can be repeated, also after it was done: a run
+ * that was killed is ended by the next one.
  */
 export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to: MasterKey): Promise<void> {
-  const rootKey = await openRootKey(sources, from);
-  const store = await sources.openStore();
-  await writeRootKeyCopy(store, to, rootKey);
-  const wrapped = { wrapped: await to.wrap(rootKey), wrapped_by: to.name };
-  if (!(await replaceRootKey(sources.owner, wrapped, from.name, sources.clock.now()))) throw wrongMasterKey();
-  await deleteOtherCopies(store, to);
+  const isDone = await whileUnchanged(sources.owner, async () => {
+    const current = await currentMasterKey(sources, [from, to]);
+    const rootKey = await openRootKey(sources, current);
+    const store = await sources.openStore();
+    await writeRootKeyCopy(store, to, rootKey);
+    const wrapped = { wrapped: await to.wrap(rootKey), wrapped_by: to.name };
+    if (!(await replaceRootKey(sources.owner, wrapped, current.name, sources.clock.now()))) throw wrongMasterKey();
+    await deleteOtherCopies(store, to);
+    return true;
+  });
+  if (isDone === null)
+    throw new StartError(
+      "setting_unusable",
+      "Another process changes the master key at this moment. Run it again later.",
+    );
+}
+
+/** Deletes copies only while this master key is the one of the database, and nobody changes it. */
+export function cleanCopies(owner: Pool, masterKey: MasterKey): (work: () => Promise<void>) => Promise<unknown> {
+  return (work) =>
+    whileUnchanged(owner, async () => {
+      if ((await readRootKey(owner))?.wrapped_by === masterKey.name) await work();
+    });
 }
 
 /** The file of the new master key until it has wrapped the root key. */

@@ -13,6 +13,8 @@ type Act = { kind: keyof typeof actNames; act_id: string; target_id: string; by:
 type Suspicious = { snapshot_id: string; source_id: string; lost: string; changed: string };
 type Ceiling = { source: string; source_id: string; count: string; first: string };
 
+type Review = { snapshot_id: string; reason: string };
+
 const lines = (...parts: readonly string[]) => `${parts.join("\n\n")}\n`;
 
 export const retentionTemplates = {
@@ -56,6 +58,28 @@ export const retentionTemplates = {
         "More than half of the files are missing or different in a new snapshot. It may be ransomware, a deleted folder or a wrong source.",
         `Source: ${v.source_id}\nSnapshot: ${v.snapshot_id}\nMissing files: ${v.lost}\nDifferent files: ${v.changed}`,
         "Until a person accepts or deletes the snapshot, no snapshot of this source expires.",
+        "Emanet",
+      ),
+    }),
+  },
+  hold_review: {
+    tr: (v: Review) => ({
+      subject: "Yasal saklamayı gözden geçirin",
+      text: lines(
+        "Merhaba,",
+        "Bir yedeğe konan yasal saklama için seçilen gözden geçirme tarihi geldi.",
+        `Yedek: ${v.snapshot_id}\nNeden: ${v.reason}`,
+        "Yedek, hesabın bir sahibi saklamayı kaldırana kadar tutulur.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Review) => ({
+      subject: "Review a legal hold",
+      text: lines(
+        "Hello,",
+        "The time has come at which the legal hold of a snapshot was to be looked at again.",
+        `Snapshot: ${v.snapshot_id}\nReason: ${v.reason}`,
+        "The snapshot is kept until an owner releases the hold.",
         "Emanet",
       ),
     }),

@@ -14,6 +14,10 @@ export function textIn(language: Language): TextIn {
   return (textKey) => escapeHtml(pageTexts[textKey][language]);
 }
 
+/** Three bars, three copies; the dot is the thing entrusted. */
+const mark =
+  '<svg width="30" height="30" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8.5" fill="#2346D3"/><g fill="#fff"><rect x="8" y="8" width="16" height="3.6" rx="1.8"/><rect x="8" y="14.2" width="8.6" height="3.6" rx="1.8"/><rect x="8" y="20.4" width="16" height="3.6" rx="1.8"/><circle cx="21.8" cy="16" r="2.2"/></g></svg>';
+
 /** A whole page around a body. */
 export function frame(language: Language, title: TextKey, body: string): string {
   const text = textIn(language);
@@ -29,7 +33,7 @@ export function frame(language: Language, title: TextKey, body: string): string 
 </head>
 <body>
 <main>
-<p class="brand">Emanet</p>
+<p class="brand">${mark}Emanet</p>
 <h1>${text(title)}</h1>
 ${body}
 </main>

@@ -16,6 +16,7 @@ import {
   rootEntry,
   type SealedFrame,
 } from "@emanet/engine";
+import { openFrame } from "@emanet/engine/testing";
 import { type SnapshotJson, snapshotTest, tarOf } from "../snapshots/testing.ts";
 import { tokenFor } from "../testing/accounts.ts";
 import { readCalls } from "./testing.ts";
@@ -59,11 +60,14 @@ test("a client reads every file of its snapshot by sealed frames, and compares i
   assert.ok(files["d/own.bin"]?.equals(own) && files["d/shared.bin"]?.equals(shared));
 });
 
+async function vaultOf() {
+  const vault = await env.service.running.services?.vaults.open(env.accountId, String(mine.vault_id));
+  return vault ?? assert.fail("no vault");
+}
+
 test("it goes on reading after a repack", async () => {
   const port = await open(mine.id);
-  const vault = await env.service.running.services?.vaults.open(env.accountId, String(mine.vault_id));
-  assert.ok(vault !== undefined);
-  await repack(vault);
+  await repack(await vaultOf());
   assert.ok((await filesOf(port))["d/own.bin"]?.equals(own));
 });
 
@@ -105,9 +109,28 @@ test("a caller of one snapshot gets no place, no item and no key of another, wha
       assert.ok(keys.every((key) => typeof key === "string"));
     }
   }
-  // A key of its own frame opens no frame of the other: the names of sealed frames are in the key.
-  const [mineKey] = (await port.frameKeys(ours.slice(0, 1))) as [FrameKey];
-  assert.equal(mineKey.key.length, 32);
+});
+
+test("a key of one frame opens that frame and no other, of the same snapshot or of another", async () => {
+  const port = await open(mine.id);
+  await filesOf(port);
+  const ours = await framesOf(mine.id);
+  const keys = (await port.frameKeys(ours)) as readonly FrameKey[];
+  const vault = (await vaultOf()).catalog;
+  const all = [...ours, ...(await framesOf(others.id)).filter(({ frame }) => !ours.some((one) => one.frame === frame))];
+  const rows = await vault.frames(all.map(({ frame }) => frame));
+  const sealed = await Promise.all(
+    rows.map(async (row) => {
+      const { pack = "", offset = 0, length = 0 } = row ?? {};
+      return readCalls(env.service, mine.id, env.auth).readPack(pack, { offset, length });
+    }),
+  );
+  assert.ok(ours.length > 1 && all.length > ours.length);
+  for (const [which, { key, binding }] of keys.entries())
+    for (const [at, bytes] of sealed.entries()) {
+      if (at === which) assert.ok(openFrame(bytes, key, binding).length > 0);
+      else assert.throws(() => openFrame(bytes, key, binding), /does not decrypt/);
+    }
 });
 
 test("404: another account's snapshot, one of another vault, a pack that is not there; 403 without the scope", async () => {

@@ -4,7 +4,7 @@ import { Bitmap, type ReadableItems, type Vault } from "@emanet/engine";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
-import { contentProblem, engineId, visibleSnapshot, withStoreProblems } from "../snapshots/index.ts";
+import { contentProblem, engineId, keepForReading, visibleSnapshot, withStoreProblems } from "../snapshots/index.ts";
 
 type AccountPrincipal = Extract<Principal, { accountId: string }>;
 
@@ -23,6 +23,7 @@ export async function openReadable(ctx: Ctx, principal: AccountPrincipal, id: st
   const record = await visibleSnapshot(ctx, principal, id);
   const problem = contentProblem(record.status);
   if (problem !== null) throw new Problem(problem);
+  await keepForReading(ctx, record);
   return readable(ctx, { accountId: principal.accountId, vaultId: record.vault_id, snapshotId: id });
 }
 

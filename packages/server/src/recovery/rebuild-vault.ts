@@ -1,7 +1,9 @@
 /** Makes the catalog of one vault from the object store, and the rows of its snapshots. */
 
 import { allSnapshots, FormatError, type RebuildReport, type Vault } from "@emanet/engine";
+import type { Random } from "../kernel/clock.ts";
 import type { Transactions } from "../kernel/tx.ts";
+import { recoverActs } from "../retention/index.ts";
 import { addRecovered, readRecovered } from "../snapshots/index.ts";
 import { addLostSource, noteRebuilt, type Vaults } from "../vaults/index.ts";
 import { ofService } from "./beat.ts";
@@ -29,6 +31,7 @@ export interface VaultResult {
 }
 
 interface Parts {
+  readonly random: Random;
   readonly transactions: Transactions;
   readonly vaults: Vaults;
 }
@@ -43,7 +46,7 @@ const rowsPerStep = 200;
 
 /** `make` fills the catalog: `rebuild` or `recover` of the engine. */
 export async function rebuildVault(
-  { transactions, vaults }: Parts,
+  { transactions, vaults, random }: Parts,
   place: VaultPlace,
   make: (vault: Vault) => Promise<RebuildReport>,
 ): Promise<VaultResult> {
@@ -80,6 +83,7 @@ export async function rebuildVault(
     if (step.length >= rowsPerStep) await add();
   }
   await add();
+  await run((tx) => recoverActs(tx, random, place, vault));
   return {
     ...{ vault_id: place.vaultId, account_id: place.accountId, packs: report.packs, ...counts },
     ...{ hidden: report.hidden, unconfirmed: report.unconfirmed, incomplete: report.incomplete },

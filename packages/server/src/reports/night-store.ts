@@ -23,9 +23,9 @@ export async function nightSubjects(
   const allowed = within === null ? sql`true` : sql`vault_id = any (${within}::uuid[])`;
   const subjects = sql<NightSubject>`(
     select id, 'taxpayer' as kind, name, name_order, vault_id from taxpayers
-    where account_id = ${accountId} and state = 'active' and ${allowed}
+    where account_id = ${accountId} and state = 'active' and deleted_at is null and ${allowed}
     union all
-    select s.id, 'source', s.name, s.name_order, s.vault_id from (select * from sources where account_id = ${accountId} and ${allowed}) s
+    select s.id, 'source', s.name, s.name_order, s.vault_id from (select * from sources where account_id = ${accountId} and deleted_at is null and ${allowed}) s
     join vaults v on v.id = s.vault_id and v.kind <> 'taxpayer')`;
   return pageRows(tx.db.selectFrom(subjects.as<"subjects">("subjects")).selectAll(), page);
 }
@@ -56,7 +56,7 @@ export async function nightSources(
       select n.completed_at from snapshots n
       where n.source_id = s.id and n.created_at < ${from} and n.state in ('completed', 'expired')
       order by n.created_at desc, n.id desc limit 1) good on true
-    where s.account_id = ${accountId} and (s.vault_id = any (${vaults}::uuid[]) or s.id = any (${sources}::uuid[]))`.execute(
+    where s.account_id = ${accountId} and s.deleted_at is null and (s.vault_id = any (${vaults}::uuid[]) or s.id = any (${sources}::uuid[]))`.execute(
     tx.db,
   );
   return rows;

@@ -10,7 +10,7 @@ export async function recordUsage(tx: Tx, today: string): Promise<void> {
     insert into vault_usage as u (vault_id, day, account_id, stored_bytes, size_bytes)
     select v.id, ${today}::date, v.account_id, v.stored_bytes, v.size_bytes
     from (select v.id, v.account_id, v.stored_bytes,
-        coalesce((select sum(s.size_bytes) from sources s where s.vault_id = v.id), 0)::bigint as size_bytes
+        coalesce((select sum(s.size_bytes) from sources s where s.vault_id = v.id and s.deleted_at is null), 0)::bigint as size_bytes
       from vaults v) v
     left join lateral (select l.stored_bytes, l.size_bytes from vault_usage l where l.vault_id = v.id
       order by l.day desc limit 1) last on true
@@ -40,11 +40,12 @@ export async function usageVaults(
     .selectFrom("vaults")
     .select(["vaults.id", "vaults.name", "vaults.name_order", "vaults.quota_bytes", "vaults.stored_bytes"])
     .select(
-      sql<number>`coalesce((select sum(s.size_bytes) from sources s where s.vault_id = vaults.id), 0)::bigint`.as(
+      sql<number>`coalesce((select sum(s.size_bytes) from sources s where s.vault_id = vaults.id and s.deleted_at is null), 0)::bigint`.as(
         "size_bytes",
       ),
     )
-    .where("vaults.account_id", "=", accountId);
+    .where("vaults.account_id", "=", accountId)
+    .where("vaults.deleted_at", "is", null);
   if (within !== null) select = select.where(sql<boolean>`vaults.id = any (${within}::uuid[])`);
   return pageRows(select, page, "vaults");
 }

@@ -15,7 +15,7 @@ import { absentAt } from "./orders.ts";
 import { allParts, deleteOldParts, insertPart } from "./part-store.ts";
 import { type PreparedArchive, prepareArchive } from "./prepare.ts";
 import { type RestorePayload, restorePayload } from "./restore-payload.ts";
-import type { FailureCode } from "./rules.ts";
+import { type FailureCode, isSnapshotGone } from "./rules.ts";
 import {
   findRestore,
   formatOf,
@@ -28,6 +28,7 @@ import {
   type RestoreRecord,
   type RestoreWarning,
   startRestore,
+  unreadableDirectories,
 } from "./store.ts";
 import { isDamage } from "./tree-of-restore.ts";
 
@@ -89,16 +90,20 @@ async function prepare(steps: Steps, restore: RestoreRecord): Promise<void> {
   const { services } = ports;
   const { vault, root } = await openTree(services, { ...restore, id: restore.snapshot_id });
   const reader = services.snapshots.readers.checking(vault);
-  const damagedFrames: FrameVersion[] = [];
+  /** By their numbers: each file in a frame reports it. */
+  const damagedFrames = new Map<number, FrameVersion>();
   const format = formatOf(restore);
   const prepared = await prepareArchive({
     tree: { reader, root, format, paths: restore.paths },
     layout: layoutOf(format),
     parts: await read((tx) => allParts(tx, accountId, restoreId)),
-    done: { warningCount: restore.warning_count, leftOutNodes: restore.left_out_nodes },
+    done: {
+      ...{ warningCount: restore.warning_count, leftOutNodes: restore.left_out_nodes },
+      unreadable: await read((tx) => unreadableDirectories(tx, accountId, restoreId)),
+    },
     signal,
     onProgress: progressWriter(steps),
-    onDamagedFrame: (version) => damagedFrames.push(version),
+    onDamagedFrame: (version) => damagedFrames.set(version.frame, version),
     onPart: ({ row, warnings, ...result }) =>
       run(async (tx) => {
         await lockRunning(tx, steps);
@@ -106,7 +111,7 @@ async function prepare(steps: Steps, restore: RestoreRecord): Promise<void> {
         await noteResult(tx, steps, warnings, result);
       }),
   });
-  if (damagedFrames.length > 0) await vault.catalog.setDamaged(damagedFrames, true);
+  if (damagedFrames.size > 0) await vault.catalog.setDamaged([...damagedFrames.values()], true);
   if (prepared.warningCount > 0 && restore.on_damage === "fail") await failDamaged(steps, prepared.warnings);
   else await complete(steps, prepared);
 }
@@ -114,7 +119,7 @@ async function prepare(steps: Steps, restore: RestoreRecord): Promise<void> {
 /** The restore, locked, if it still runs. A deleted snapshot ends it. */
 async function lockRunning(tx: Tx, { accountId, restoreId }: Steps): Promise<RestoreRecord> {
   const restore = await lockRestore(tx, accountId, restoreId);
-  if (restore?.state !== "running" || restore.snapshot_state === "deleted") throw new RestoreEnded();
+  if (restore?.state !== "running" || isSnapshotGone(restore)) throw new RestoreEnded();
   return restore;
 }
 
@@ -192,7 +197,7 @@ export const endRestores = task<Readonly<Record<string, never>>, Ports>("restore
 
 /** Why an open restore cannot go on; null: it can. */
 async function endOf(tx: Tx, restore: RestoreRecord): Promise<FailureCode | null> {
-  if (restore.snapshot_state === "deleted") return "snapshot_deleted";
+  if (isSnapshotGone(restore)) return "snapshot_deleted";
   if (isOrder(restore)) {
     const agent = await findAgent(tx, restore.account_id, restore.agent_id);
     if (!agent?.vault_ids.includes(restore.vault_id)) return "agent_revoked";

@@ -6,7 +6,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import type { FileEntry, FileReader } from "@emanet/engine";
+import type { FileEntry } from "@emanet/engine";
 import { tarEnd, tarHeaderOf, tarPaddingOf, zipEndOf, zipHeaderOf, zipRecordOf } from "../archives/index.ts";
 import {
   type ArchiveFormat,
@@ -107,6 +107,6 @@ export interface ArchiveNames {
   readonly escaped: number;
 }
 
-export function namesOf(format: ArchiveFormat, reader: FileReader): ArchiveNames {
-  return format === "zip" ? new ZipNames(reader) : { writeName: (name) => name, escaped: 0 };
+export function namesOf(format: ArchiveFormat): ArchiveNames {
+  return format === "zip" ? new ZipNames() : { writeName: (name) => name, escaped: 0 };
 }

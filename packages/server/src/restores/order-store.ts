@@ -58,7 +58,7 @@ export async function ordersToTake(
   let select = records(tx)
     .where("restores.account_id", "=", accountId)
     .where("restore_orders.agent_id", "=", agentId)
-    .where("snapshots.state", "!=", "deleted")
+    .where("snapshots.state", "not in", ["deleted", "expired"])
     .where(canBeTaken(tx.now));
   if (runId !== undefined) select = select.where(sql<boolean>`restore_orders.run_id is distinct from ${runId}`);
   const rows: readonly RestoreRecord[] = await select

@@ -9,6 +9,7 @@ import {
   type agentFailureCodes,
   damageCodes,
   type FailureCode,
+  isSnapshotGone,
   maxOrderWarnings,
   silentRunMs,
   type WarningCode,
@@ -29,14 +30,14 @@ export function absentAt(order: Pick<OrderRecord, "reported_at" | "created_at">)
 
 /** Whether a run of the agent may work on it and read its content. */
 export function isAtWork(order: OrderRecord, now: Date): boolean {
-  return order.state === "running" && order.snapshot_state !== "deleted" && absentAt(order) > now;
+  return order.state === "running" && !isSnapshotGone(order) && absentAt(order) > now;
 }
 
 /** Gives the order to a run. A repetition changes nothing. Throws `state_conflict` when it is over, or another run works on it. */
 export async function takeOrder(tx: Tx, order: OrderRecord, runId: string): Promise<void> {
   if (isAtWork(order, tx.now) && order.run_id === runId) return;
   const isWaiting = order.state === "pending" && order.planned_at !== null && absentAt(order) > tx.now;
-  if (order.snapshot_state === "deleted" || !(isWaiting || isLeft(order, tx.now))) throw new Problem("state_conflict");
+  if (isSnapshotGone(order) || !(isWaiting || isLeft(order, tx.now))) throw new Problem("state_conflict");
   await startRestore(tx, order.account_id, order.id);
   await setRun(tx, order.account_id, order.id, runId);
   tx.audit({ action: "restore.taken", targets: targetsOf(order), metadata: { run_id: runId } });

@@ -26,7 +26,10 @@ export interface PrepareOptions {
   readonly layout: Layout;
   /** What an earlier attempt has finished. */
   readonly parts: readonly PartRow[];
-  readonly done: Pick<PartResult, "warningCount" | "leftOutNodes">;
+  readonly done: Pick<PartResult, "warningCount" | "leftOutNodes"> & {
+    /** Directories that it named as unreadable. */
+    readonly unreadable: readonly Buffer[];
+  };
   readonly signal: AbortSignal;
   /** Called now and then with the bytes and files so far. */
   readonly onProgress: (bytesRestored: number, filesRestored: number) => Promise<void>;
@@ -56,6 +59,8 @@ class Preparation {
   readonly #options: PrepareOptions;
   readonly #groups = new LinkGroups();
   readonly #leftOutNodes: Set<number>;
+  /** Directories that are named already. */
+  readonly #unreadable: Set<string>;
   /** First names of files with several names whose content cannot be read: then the other names are left out too. */
   readonly #damagedNames = new Set<string>();
   #part: OpenPart;
@@ -71,6 +76,7 @@ class Preparation {
     this.#options = options;
     const { done } = options;
     this.#leftOutNodes = new Set(done.leftOutNodes);
+    this.#unreadable = new Set(done.unreadable.map((path) => path.toString("latin1")));
     this.#warningCount = done.warningCount;
     this.#part = new OpenPart(0, { root: 0, after: null, memberOffset: 0, directoryOffset: 0 });
   }
@@ -92,10 +98,16 @@ class Preparation {
 
   #damage() {
     return {
-      isLeftOut: (ordinal: number) => this.#leftOutNodes.has(ordinal),
-      onUnreadable: (ordinal: number, directory: Buffer) => {
+      isLeftOut: (ordinal: number, at: Buffer) => {
+        const isLeftOut = this.#leftOutNodes.has(ordinal);
+        // Several directories and paths can need the same node.
+        if (isLeftOut) this.#warnUnreadable(at);
+        return isLeftOut;
+      },
+      onUnreadable: (ordinal: number, at: Buffer, error: unknown) => {
         this.#leftOutNodes.add(ordinal);
-        this.#warn(directory, "entries_unreadable");
+        this.#warnUnreadable(at);
+        this.#noteFrame(error);
       },
     };
   }
@@ -151,7 +163,7 @@ class Preparation {
 
   /** Reads a file. The reader compares it with its hash. */
   async #check(entry: FileEntry): Promise<number | "damaged"> {
-    const { tree, signal, onProgress, onDamagedFrame } = this.#options;
+    const { tree, signal, onProgress } = this.#options;
     let [checksum, bytes] = [0, 0];
     try {
       for await (const chunk of tree.reader.read(entry, undefined, signal)) {
@@ -161,7 +173,7 @@ class Preparation {
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (error instanceof DamageError && error.version !== null) onDamagedFrame(error.version);
+      this.#noteFrame(error);
       return "damaged";
     }
     if (bytes !== entry.size) return "damaged";
@@ -198,6 +210,18 @@ class Preparation {
     this.#files++;
     this.#bytes += entry.size;
     this.#part.bytes += entry.size;
+  }
+
+  #noteFrame(error: unknown): void {
+    if (error instanceof DamageError && error.version !== null) this.#options.onDamagedFrame(error.version);
+  }
+
+  /** A directory of many nodes is named once. */
+  #warnUnreadable(directory: Buffer): void {
+    const key = directory.toString("latin1");
+    if (this.#unreadable.has(key)) return;
+    this.#unreadable.add(key);
+    this.#warn(directory, "entries_unreadable");
   }
 
   #warn(path: Buffer, code: WarningCode): void {

@@ -1,18 +1,17 @@
-/** Programs that people have read the zip of a restore, and continue its download. */
+/** Programs that people have read the archives of a restore, and continue their downloads. `tests/crash/large-zip.test.ts` has large ones. */
+// long: 10 s
 
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
-import { closeSync, createWriteStream, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
-import https from "node:https";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { pipeline } from "node:stream/promises";
 import { after, describe, test } from "node:test";
+import { type TarReader, tarReaders } from "../archives/testing/tar-programs.ts";
 import { type ZipReader, zipReaders } from "../archives/testing/zip-programs.ts";
 import { testFolder } from "../archives/testing.ts";
 import { type SnapshotJson, snapshotTest, tarOf } from "../snapshots/testing.ts";
+import { openBrowser, openPage } from "../testing/browser.ts";
 import { needs, type Program } from "../testing/needs.ts";
-import { scaled } from "../testing/scale.ts";
 import { download, manyRestores, restored } from "./testing.ts";
 
 const env = await snapshotTest({ after }, manyRestores);
@@ -37,6 +36,20 @@ describe("programs list every file of a zip, and check each byte", () => {
     });
 });
 
+describe("programs list every file of a tar, and read each byte", () => {
+  for (const [program, read] of Object.entries(tarReaders(path.join(folder, "readers"))) as [Program, TarReader][])
+    test(program, async (context) => {
+      const found = needs(context, program);
+      if (found === undefined) return;
+      const tar = path.join(folder, `${program}.tar`);
+      const made = await restored(env, { snapshot_id: snapshot.id });
+      writeFileSync(tar, (await download(env, made.id)).body);
+      const sizes = read(found, tar).filter(([name]) => !name.endsWith("/"));
+      const expected = Object.entries(files).map(([name, content]) => [name, Buffer.from(content).length] as const);
+      assert.deepEqual(Object.fromEntries(sizes), Object.fromEntries(expected));
+    });
+});
+
 /** Not `execFileSync`: the service answers in this process. */
 function run(program: string, args: readonly string[]): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -44,55 +57,82 @@ function run(program: string, args: readonly string[]): Promise<void> {
   return promise;
 }
 
-test("curl continues a download that broke off, with a token and by a link with its cookie file", async (context) => {
-  const curl = needs(context, "curl");
-  if (curl === undefined) return;
+interface Resumed {
+  /** Where the first part of the download is; the program continues it. */
+  readonly file: string;
+  readonly ca: string;
+  readonly authorization: string;
+  readonly url: string;
+}
+
+/** How each program continues a download. */
+const resumers = {
+  curl: ({ file, ca, authorization, url }) => [
+    ...["-sS", "--fail", "--cacert", ca, "-H", `Authorization: ${authorization}`, "-C", "-", "-o", file, url],
+  ],
+  wget: ({ file, ca, authorization, url }) => [
+    ...["-q", "--ca-certificate", ca, "--header", `Authorization: ${authorization}`, "-c", "-O", file, url],
+  ],
+  aria2c: ({ file, ca, authorization, url }) => [
+    ...["-q", "--no-conf", "--async-dns=false", `--ca-certificate=${ca}`, `--header=Authorization: ${authorization}`],
+    ...["-c", "-x", "1", "-d", path.dirname(file), "-o", path.basename(file), url],
+  ],
+} satisfies Partial<Record<Program, (download: Resumed) => readonly string[]>>;
+
+describe("a download that broke off is continued", () => {
   const whole = readFileSync(zip);
   const ca = path.join(folder, "ca.pem");
   writeFileSync(ca, env.service.ca);
-  const usual = ["-sS", "--fail", "--cacert", ca];
-  const { authorization } = await env.as({ as: "client", kind: "api" });
   const url = `${env.service.url}/v1/restore/${restore.id}/download`;
-  const byToken = path.join(folder, "token.zip");
-  writeFileSync(byToken, whole.subarray(0, 400_001));
-  await run(curl, [...usual, "-H", `Authorization: ${authorization}`, "-C", "-", "-o", byToken, url]);
-  assert.ok(readFileSync(byToken).equals(whole));
 
-  const link = String((await env.send("POST", `/v1/restore/${restore.id}/download-link`)).json?.url);
-  const [byLink, jar] = [path.join(folder, "link.zip"), path.join(folder, "jar")];
-  await run(curl, [...usual, "-c", jar, "-r", "0-400000", "-o", byLink, link]);
-  await assert.rejects(run(curl, [...usual, "-C", "-", "-o", byLink, link]));
-  await run(curl, [...usual, "-b", jar, "-C", "-", "-o", byLink, link]);
-  assert.ok(readFileSync(byLink).equals(whole));
+  for (const [program, argumentsOf] of Object.entries(resumers) as [
+    keyof typeof resumers,
+    (download: Resumed) => readonly string[],
+  ][])
+    test(`by ${program}`, async (context) => {
+      const found = needs(context, program);
+      if (found === undefined) return;
+      const { authorization } = await env.as({ as: "client", kind: "api" });
+      const file = path.join(folder, `${program}.zip`);
+      writeFileSync(file, whole.subarray(0, 400_001));
+      await run(found, argumentsOf({ file, ca, authorization, url }));
+      assert.ok(readFileSync(file).equals(whole));
+    });
+
+  test("by aria2c in pieces at the same time", async (context) => {
+    const aria2c = needs(context, "aria2c");
+    if (aria2c === undefined) return;
+    const { authorization } = await env.as({ as: "client", kind: "api" });
+    const file = path.join(folder, "pieces.zip");
+    const pieces = ["--min-split-size=1M", "-s", "4", "-x", "4", "-k", "1M"];
+    const usual = resumers.aria2c({ file, ca, authorization, url });
+    await run(aria2c, [...pieces, ...usual.filter((word) => !["-x", "1"].includes(word))]);
+    assert.ok(readFileSync(file).equals(whole));
+  });
+
+  test("by curl with a link and its cookie file, and not without the cookie", async (context) => {
+    const curl = needs(context, "curl");
+    if (curl === undefined) return;
+    const usual = ["-sS", "--fail", "--cacert", ca];
+    const link = String((await env.send("POST", `/v1/restore/${restore.id}/download-link`)).json?.url);
+    const [byLink, jar] = [path.join(folder, "link.zip"), path.join(folder, "jar")];
+    await run(curl, [...usual, "-c", jar, "-r", "0-400000", "-o", byLink, link]);
+    await assert.rejects(run(curl, [...usual, "-C", "-", "-o", byLink, link]));
+    await run(curl, [...usual, "-b", jar, "-C", "-", "-o", byLink, link]);
+    assert.ok(readFileSync(byLink).equals(whole));
+  });
 });
 
-test("a file of more than 4 GiB is in a zip of every program", async (context) => {
-  const size = scaled(0, 4_500_000_000);
-  if (size === 0) return context.skip("only in the long form");
-  const sparse = path.join(folder, "sparse");
-  closeSync(openSync(sparse, "w"));
-  truncateSync(sparse, size);
-  const handle = openSync(sparse, "r+");
-  writeSync(handle, "end", size - 3);
-  closeSync(handle);
-  const tar = path.join(folder, "sparse.tar");
-  execFileSync("tar", ["--sparse", "-cf", tar, "-C", folder, "sparse"]);
-  const made = (await env.upload("source=huge", readFileSync(tar))).json as SnapshotJson;
-  const huge = await restored(env, { snapshot_id: made.id, target: { kind: "download", format: "zip" } });
-  const { authorization } = await env.as({ as: "client", kind: "api" });
-  const target = path.join(folder, "huge.zip");
-  const url = `${env.service.url}/v1/restore/${huge.id}/download`;
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    https.get(url, { ca: env.service.ca, headers: { authorization } }, resolve).on("error", reject);
-  });
-  await pipeline(response, createWriteStream(target));
-  for (const [program, read] of Object.entries(zipReaders(path.join(folder, "readers"))) as [Program, ZipReader][]) {
-    const found = needs(context, program);
-    if (found === undefined) continue;
-    assert.deepEqual(
-      read(found, target).map(([name, bytes]) => [name, bytes]),
-      [["sparse", size]],
-      program,
-    );
-  }
+test("a browser downloads by a link, under the name of the archive", async (context) => {
+  const chromium = needs(context, "chromium");
+  if (chromium === undefined) return;
+  const browser = await openBrowser(context, chromium);
+  const { page } = await openPage(browser, env.service.url);
+  const link = String((await env.send("POST", `/v1/restore/${restore.id}/download-link`)).json?.url);
+  const downloading = page.waitForEvent("download");
+  // A navigation that becomes a download is no page: the browser says that it was aborted.
+  await page.goto(link).catch(() => undefined);
+  const download = await downloading;
+  assert.equal(download.suggestedFilename(), `${restore.id}.zip`);
+  assert.ok(readFileSync(await download.path()).equals(readFileSync(zip)));
 });

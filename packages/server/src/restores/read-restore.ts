@@ -7,7 +7,7 @@ import { Problem } from "../kernel/problems.ts";
 import { downloadHeaders, openTree, sent, withStoreProblems } from "../snapshots/index.ts";
 import { assertVaultAllowed, isVaultAllowed } from "../vaults/index.ts";
 import { archiveRange } from "./archive-range.ts";
-import { hasExpired } from "./rules.ts";
+import { hasExpired, isSnapshotGone } from "./rules.ts";
 import { findRestore, formatOf, type RestoreRecord } from "./store.ts";
 
 type AccountPrincipal = Extract<Principal, { accountId: string }>;
@@ -34,8 +34,7 @@ export async function visibleRestore(ctx: Ctx, principal: AccountPrincipal, id: 
 export async function openArchive(ctx: Ctx, restore: RestoreRecord): Promise<RangedContent> {
   const { id, account_id: accountId, archive_bytes: size } = restore;
   if (restore.state !== "completed" || size === null) throw new Problem("state_conflict");
-  if (hasExpired(restore, ctx.clock.now()) || restore.snapshot_state === "deleted")
-    throw new Problem("download_expired");
+  if (hasExpired(restore, ctx.clock.now()) || isSnapshotGone(restore)) throw new Problem("download_expired");
   const format = formatOf(restore);
   const { readers, reads } = ctx.services.snapshots;
   const tree = await withStoreProblems(() => openTree(ctx.services, { ...restore, id: restore.snapshot_id }));

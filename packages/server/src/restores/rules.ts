@@ -76,6 +76,11 @@ export const entriesPerPart = 1024;
 /** What a killed job reads again at most, beside the file that it was in. */
 export const bytesPerPart = 1024 * 1024 * 1024;
 
+/** A restore ends with its snapshot. Retention expires none that a restore needs; the deletion of its source does. */
+export function isSnapshotGone({ snapshot_state: state }: { readonly snapshot_state: string }): boolean {
+  return state === "deleted" || state === "expired";
+}
+
 /** A completed restore whose time has passed, or whose snapshot was deleted, is over. */
 export function hasExpired(restore: { readonly expires_at: Date | null }, now: Date): boolean {
   return restore.expires_at !== null && restore.expires_at <= now;

@@ -12,6 +12,7 @@ import {
   failureCodes,
   failures,
   hasExpired,
+  isSnapshotGone,
   maxPaths,
   statuses,
   targetKinds,
@@ -162,7 +163,7 @@ export function showRestore(row: RestoreRecord, language: Language, now: Date): 
         ? null
         : {
             ...{ size_bytes: size, expires_at: expiresAt.toISOString() },
-            expired: hasExpired(row, now) || row.snapshot_state === "deleted",
+            expired: hasExpired(row, now) || isSnapshotGone(row),
           },
     created_by: { kind: row.created_by_kind, id: row.created_by_id },
     created_at: row.created_at.toISOString(),

@@ -204,6 +204,18 @@ export async function listWarnings(tx: ReadTx, accountId: string, id: string, fi
     .execute();
 }
 
+/** The directories that are named as unreadable so far. */
+export async function unreadableDirectories(tx: ReadTx, accountId: string, id: string): Promise<readonly Buffer[]> {
+  const rows = await tx.db
+    .selectFrom("restore_warnings")
+    .select("path")
+    .where("account_id", "=", accountId)
+    .where("restore_id", "=", id)
+    .where("code", "=", "entries_unreadable")
+    .execute();
+  return rows.map(({ path }) => path);
+}
+
 /** Restores that are open. Row access `system`. */
 export async function openRestores(tx: ReadTx, limit: number) {
   return records(tx).where("restores.state", "in", openStates).orderBy("restores.id").limit(limit).execute();

@@ -6,6 +6,7 @@ import {
   type FileReader,
   FormatError,
   findEntry,
+  type NodeFaults,
   type TreeEntry,
 } from "@emanet/engine";
 import { type ArchiveFormat, entriesBelow, partsOf, type WalkedEntry } from "../snapshots/index.ts";
@@ -31,11 +32,11 @@ export interface WalkPlace {
   readonly after: Buffer | null;
 }
 
-/** Nodes of the tree that cannot be read. */
+/** Nodes of the tree that cannot be read. `at` is the directory that lacks entries, or a path of the restore that is not reached. */
 export interface NodeDamage {
-  readonly isLeftOut: (ordinal: number) => boolean;
-  /** A node of this directory cannot be read; its entries are left out. Throws to end the walk. */
-  readonly onUnreadable: (ordinal: number, directory: Buffer) => void;
+  readonly isLeftOut: (ordinal: number, at: Buffer) => boolean;
+  /** A node cannot be read; its entries are left out. Throws to end the walk. */
+  readonly onUnreadable: (ordinal: number, at: Buffer, error: DamageError | FormatError) => void;
 }
 
 export interface PlacedEntry extends WalkedEntry {
@@ -49,7 +50,7 @@ export interface RestoreWalk {
 }
 
 export function walkRestore(tree: RestoreTree, from: WalkPlace, damage: NodeDamage): RestoreWalk {
-  const names = namesOf(tree.format, tree.reader);
+  const names = namesOf(tree.format);
   return { names, entries: entries(tree, from, damage, names) };
 }
 
@@ -60,19 +61,25 @@ async function* entries(
   { writeName }: ArchiveNames,
 ): AsyncGenerator<PlacedEntry> {
   const paths = tree.paths ?? [Buffer.alloc(0)];
-  const unreadable = ({ source }: WalkedEntry) => ({
-    isLeftOut: damage.isLeftOut,
-    onUnreadable(ordinal: number, error: unknown) {
-      if (!isDamage(error)) throw error;
-      damage.onUnreadable(ordinal, source);
-    },
-  });
+  const unreadable = ({ source }: WalkedEntry) => faultsAt(damage, source);
   for (let rootNumber = from.root; rootNumber < paths.length; rootNumber++) {
-    const root = await rootAt(tree, paths[rootNumber] ?? Buffer.alloc(0), writeName);
+    const root = await rootAt(tree, paths[rootNumber] ?? Buffer.alloc(0), writeName, damage);
+    if (root === null) continue;
     const after = rootNumber === from.root ? from.after : null;
     const walk = { writeName, unreadable, ...(after !== null && { after }) };
     for await (const entry of entriesBelow(tree.reader, root, walk)) yield { ...entry, rootNumber };
   }
+}
+
+/** Reports the nodes that cannot be read as missing at this path. */
+function faultsAt(damage: NodeDamage, at: Buffer): NodeFaults {
+  return {
+    isLeftOut: (ordinal) => damage.isLeftOut(ordinal, at),
+    onUnreadable(ordinal, error) {
+      if (!isDamage(error)) throw error;
+      damage.onUnreadable(ordinal, at, error);
+    },
+  };
 }
 
 /** Content that is missing or wrong, and not a store that does not answer. */
@@ -80,21 +87,44 @@ export function isDamage(error: unknown): error is DamageError | FormatError {
   return error instanceof DamageError || error instanceof FormatError;
 }
 
-/** The entry at a path, with the path that it has in the archive. */
+/** The entry at a path, with the path that it has in the archive. Null if a directory above it cannot be read as far as it. */
 async function rootAt(
   { reader, root }: RestoreContent,
   path: Buffer,
   writeName: ArchiveNames["writeName"],
-): Promise<WalkedEntry> {
+  damage: NodeDamage,
+): Promise<WalkedEntry | null> {
+  let isReached = true;
+  const faults = faultsAt(
+    {
+      isLeftOut(ordinal, at) {
+        if (damage.isLeftOut(ordinal, at)) isReached = false;
+        return !isReached;
+      },
+      onUnreadable(ordinal, at, error) {
+        isReached = false;
+        damage.onUnreadable(ordinal, at, error);
+      },
+    },
+    path,
+  );
   let entry: TreeEntry = root;
   const written: Uint8Array[] = [];
   for (const name of partsOf(path)) {
-    const found: TreeEntry | null =
-      entry.type === "directory" ? await findEntry(reader.frames, entry.root, name) : null;
-    if (found === null || entry.type !== "directory") throw new Error("a path of a restore is not in its snapshot");
+    if (entry.type !== "directory") throw notThere();
+    const { root: directory } = entry;
+    const found: TreeEntry | null = await findEntry(reader.frames, directory, name, faults);
+    if (!isReached) return null;
+    if (found === null) throw notThere();
     if (written.length > 0) written.push(slash);
-    written.push(await writeName(name, entry.root));
+    const isTaken = async (other: Uint8Array) =>
+      (await findEntry(reader.frames, directory, other, faultsAt(damage, path))) !== null;
+    written.push(await writeName(name, isTaken));
     entry = found;
   }
   return { entry, source: path, path: Buffer.concat(written) };
+}
+
+function notThere(): Error {
+  return new Error("a path of a restore is not in its snapshot");
 }

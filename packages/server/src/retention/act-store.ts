@@ -35,6 +35,20 @@ export async function insertAct(tx: Tx, act: NewAct): Promise<void> {
     .execute();
 }
 
+/** Adds an act that the chain has and the database lost. Returns false where a row has it, or what it is about is not there. */
+export async function insertLostAct(tx: Tx, act: NewAct): Promise<boolean> {
+  const { rows } = await sql`
+    insert into pending_acts (id, account_id, vault_id, kind, state, source_id, snapshot_id, taxpayer_id, policy, created_by,
+      created_at, due_at)
+    select ${act.id}::uuid, ${act.accountId}::uuid, ${act.vaultId}::uuid, ${act.kind}::text, 'waiting', ${act.sourceId}::uuid, ${act.snapshotId}::uuid,
+      (select id from taxpayers where vault_id = ${act.vaultId}::uuid and ${act.kind}::text = 'taxpayer_deletion'),
+      ${act.policy && JSON.stringify(act.policy)}::jsonb, ${act.createdBy}::uuid, ${tx.now}::timestamptz, ${act.dueAt}::timestamptz
+    where (${act.sourceId}::uuid is null or exists (select from sources where id = ${act.sourceId}))
+      and (${act.snapshotId}::uuid is null or exists (select from snapshots where id = ${act.snapshotId}))
+    on conflict do nothing returning id`.execute(tx.db);
+  return rows.length > 0;
+}
+
 export async function findAct(tx: ReadTx, accountId: string, id: string): Promise<ActRow | undefined> {
   return acts(tx, accountId).where("id", "=", id).executeTakeFirst();
 }
@@ -74,6 +88,18 @@ export async function waitingAct(
     .where(sql<boolean>`source_id is not distinct from ${act.sourceId}::uuid`)
     .where(sql<boolean>`snapshot_id is not distinct from ${act.snapshotId}::uuid`)
     .executeTakeFirst();
+}
+
+/** Waiting acts about a source, or about anything of a vault. */
+export async function waitingActsOf(
+  tx: ReadTx,
+  { accountId, vaultId, sourceId }: Pick<NewAct, "accountId" | "vaultId" | "sourceId">,
+): Promise<readonly ActRow[]> {
+  return acts(tx, accountId)
+    .where("vault_id", "=", vaultId)
+    .where("state", "=", "waiting")
+    .where(sql<boolean>`(${sourceId}::uuid is null or source_id = ${sourceId}::uuid)`)
+    .execute();
 }
 
 /** Waiting acts of a vault whose time has come, the oldest first. */

@@ -6,10 +6,12 @@
 import type { Vault } from "@emanet/engine";
 import { listOwnersAnd } from "../accounts/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
+import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { type ActRow, endAct, insertAct, type NewAct, waitingAct } from "./act-store.ts";
-import { recordAct } from "./chain.ts";
+import { isDeletion, readChainRetention, recordAct } from "./chain.ts";
+import { type DeletionKind, deletionCanceled, type deletionCompleted, deletionScheduled } from "./events.ts";
 import { waitMs } from "./rules.ts";
 
 export type WantedAct = Omit<NewAct, "id" | "dueAt" | "createdBy">;
@@ -40,25 +42,46 @@ export async function scheduleAct(
     dueAt: new Date(tx.now.getTime() + waitMs),
   };
   const { kind, sourceId: source, snapshotId: snapshot, policy } = act;
-  await recordAct(vault, act.id, { kind, source, snapshot, policy, due: act.dueAt.getTime() }, memberId);
+  const due = act.dueAt.getTime();
+  await recordAct(vault, act.id, { kind, source, snapshot, policy, due, by: memberId }, memberId);
   await insertAct(tx, act);
   tx.audit({ action: "act.scheduled", targets: targetsOf(act), metadata: { kind, due_at: act.dueAt.toISOString() } });
-  await mailAboutAct(tx, random, act, memberId);
+  emitAct(tx, deletionScheduled, act);
+  await mailAboutAct(tx, random, act);
   return act.id;
 }
 
-/** `by` null: a newer change replaces it. */
+/** `by` null: a newer change replaces it. Throws `state_conflict` if the chain has it as done: its rows follow. */
 export async function cancelAct(tx: Tx, vault: Vault, act: ActRow, by: string | null): Promise<void> {
+  if ((await readChainRetention(vault)).acts.get(act.id)?.done === true) throw new Problem("state_conflict");
   await recordAct(vault, act.id, null, by ?? "replaced");
   await endAct(tx, act.account_id, act.id, { state: "canceled", by });
   tx.audit({ action: "act.canceled", targets: targetsOfRow(act), metadata: { kind: act.kind } });
+  emitAct(tx, deletionCanceled, fromRow(act));
+}
+
+type EmittedAct = Pick<NewAct, "id" | "kind" | "vaultId" | "sourceId" | "taxpayerId" | "dueAt">;
+
+/** Of deletions only: the other acts change rules, and have no events. */
+export function emitAct(
+  tx: Tx,
+  type: typeof deletionScheduled | typeof deletionCanceled | typeof deletionCompleted,
+  { id, kind, vaultId, sourceId, taxpayerId, dueAt }: EmittedAct,
+): void {
+  if (!isDeletion(kind)) return;
+  const about = { vault_id: vaultId, source_id: sourceId, taxpayer_id: taxpayerId };
+  tx.emit(type, { act_id: id, kind: kind as DeletionKind, ...about, due_at: dueAt.toISOString() }, { vaultId });
+}
+
+export function fromRow(act: ActRow): EmittedAct & Pick<NewAct, "snapshotId"> {
+  return {
+    ...{ id: act.id, kind: act.kind, vaultId: act.vault_id, sourceId: act.source_id, dueAt: act.due_at },
+    ...{ snapshotId: act.snapshot_id, taxpayerId: act.taxpayer_id },
+  };
 }
 
 export function targetsOfRow(act: ActRow) {
-  return targetsOf({
-    ...{ id: act.id, vaultId: act.vault_id, sourceId: act.source_id },
-    ...{ snapshotId: act.snapshot_id, taxpayerId: act.taxpayer_id },
-  });
+  return targetsOf(fromRow(act));
 }
 
 function targetsOf(act: Pick<NewAct, "id" | "vaultId" | "sourceId" | "snapshotId" | "taxpayerId">) {
@@ -72,9 +95,9 @@ function targetsOf(act: Pick<NewAct, "id" | "vaultId" | "sourceId" | "snapshotId
   ];
 }
 
-async function mailAboutAct(tx: Tx, random: Ctx["random"], act: NewAct, memberId: string): Promise<void> {
-  const people = await listOwnersAnd(tx, act.accountId, [memberId]);
-  const by = people.find(({ id }) => id === memberId)?.full_name ?? "";
+export async function mailAboutAct(tx: Tx, random: Ctx["random"], act: NewAct): Promise<void> {
+  const people = await listOwnersAnd(tx, act.accountId, [act.createdBy]);
+  const by = people.find(({ id }) => id === act.createdBy)?.full_name ?? "";
   const target = act.snapshotId ?? act.sourceId ?? act.taxpayerId ?? act.vaultId;
   const values = { kind: act.kind, act_id: act.id, target_id: target, by, due_at: act.dueAt.toISOString() } as const;
   for (const { role, state, email: to, language } of people) {

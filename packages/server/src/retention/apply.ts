@@ -6,7 +6,7 @@
  * chain gets the end of each snapshot's time, then the row changes, then the content is removed (`snapshots/removal.ts`). Every step
  * can be repeated.
  *
- * At most a tenth of a vault's snapshots go on one day, the oldest first.
+ * At most a tenth of a vault's snapshots go on one day, the oldest first. Those of a source that a person has deleted go at once.
  */
 
 import { CatalogError, ChainMismatchError, FormatError, type Vault } from "@emanet/engine";
@@ -20,6 +20,7 @@ import { removeSoon, setExpiryIn } from "../snapshots/index.ts";
 import { ClocksDifferError, earliestTime } from "../vaults/index.ts";
 import { dueActs } from "./act-store.ts";
 import { carryOut } from "./carry-out.ts";
+import { endUploadsOfDeleted } from "./deletions.ts";
 import { mailAboutCeiling } from "./mail-about-ceiling.ts";
 import { policiesOf, type VaultPolicies } from "./policy-store.ts";
 import { type Decision, dayOf, decide, leftForToday, noticeEnd, startOfDay } from "./rules.ts";
@@ -68,6 +69,7 @@ export const applyRetention = task<ApplyPayload, Ports>("retention.apply", {
     };
     try {
       for (const act of await steps.read((tx) => dueActs(tx, accountId, vaultId, now))) await carryOut(steps, act);
+      await steps.run((tx) => endUploadsOfDeleted(tx, accountId, vaultId));
       progress({ expired: await expire(steps) });
     } catch (error) {
       if (!(error instanceof ChainMismatchError) && !(error instanceof FormatError)) throw error;
@@ -94,8 +96,9 @@ async function expire(steps: Steps): Promise<number> {
   const agreed = going.filter(({ id }) => signed.get(id)?.cause !== null && signed.has(id));
   // The database lets something go that the store keeps. Somebody may have changed rows.
   for (const { id } of going) if (!agreed.some((one) => one.id === id)) log.error("expiry_refused", { target_id: id });
-  const oldestFirst = [...agreed].sort((a, b) => a.completedAt - b.completedAt);
-  const left = oldestFirst.slice(0, leftForToday(today.total, today.goneToday));
+  const [deleted = [], others = []] = [true, false].map((is) => agreed.filter((one) => one.isDeleted === is));
+  const oldestFirst = [...others].sort((a, b) => a.completedAt - b.completedAt);
+  const left = [...deleted, ...oldestFirst.slice(0, leftForToday(today.total, today.goneToday))];
   let count = 0;
   for (let at = 0; at < left.length; at += snapshotsPerStep) {
     const ids: string[] = [];

@@ -16,6 +16,12 @@ export const actKinds = [
 ] as const;
 export type ActKind = (typeof actKinds)[number];
 
+const deletionKinds: readonly ActKind[] = ["source_deletion", "taxpayer_deletion", "vault_deletion"];
+
+export function isDeletion(kind: ActKind): boolean {
+  return deletionKinds.includes(kind);
+}
+
 /** An act as the chain has it. */
 export interface ChainAct {
   readonly kind: ActKind;
@@ -24,6 +30,18 @@ export interface ChainAct {
   readonly policy: Policy | null;
   /** Milliseconds since 1970. */
   readonly due: number;
+  /** The member who started it. Acts of before this field have none. */
+  readonly by?: string;
+  /** It was carried out: rows that lack it follow, and nobody cancels it any more. A deletion is in force by this alone. */
+  readonly done?: true;
+}
+
+/** What people said about a hold. Times are milliseconds since 1970. */
+export interface ChainHold {
+  readonly reason: string;
+  readonly review: number | null;
+  readonly by: string;
+  readonly at: number;
 }
 
 export interface ChainRetention {
@@ -33,6 +51,12 @@ export interface ChainRetention {
   readonly acts: ReadonlyMap<string, ChainAct>;
   /** Ids of snapshots that nobody has accepted. */
   readonly suspicious: ReadonlySet<string>;
+  /** Why snapshots are held, by their id. Whether they are held is in the chain's retention of each. */
+  readonly holds: ReadonlyMap<string, ChainHold>;
+  /** Ids of sources that were deleted. */
+  readonly deletedSources: ReadonlySet<string>;
+  /** The vault was deleted, with all its sources. */
+  readonly isVaultDeleted: boolean;
 }
 
 const scopes = {
@@ -40,12 +64,14 @@ const scopes = {
   source: (id: string) => `source ${id}`,
   act: (id: string) => `act ${id}`,
   suspicious: (snapshot: string) => `suspicious ${snapshot}`,
+  hold: (snapshot: string) => `hold ${snapshot}`,
 };
 
 export async function readChainRetention(vault: Vault): Promise<ChainRetention> {
   const sourcePolicies = new Map<string, Policy>();
   const acts = new Map<string, ChainAct>();
   const suspicious = new Set<string>();
+  const holds = new Map<string, ChainHold>();
   let vaultPolicy = noPolicy;
   for (const [scope, bytes] of await readPolicies(vault)) {
     if (bytes.length === 0) continue;
@@ -55,8 +81,14 @@ export async function readChainRetention(vault: Vault): Promise<ChainRetention> 
     if (kind === "source") sourcePolicies.set(id, policyOf(value));
     if (kind === "act") acts.set(id, value as ChainAct);
     if (kind === "suspicious") suspicious.add(id);
+    if (kind === "hold") holds.set(id, value as ChainHold);
   }
-  return { vaultPolicy, sourcePolicies, acts, suspicious };
+  const deletions = [...acts.values()].filter(({ kind, done }) => done === true && isDeletion(kind));
+  return {
+    ...{ vaultPolicy, sourcePolicies, acts, suspicious, holds },
+    deletedSources: new Set(deletions.flatMap(({ source }) => source ?? [])),
+    isVaultDeleted: deletions.some(({ kind }) => kind !== "source_deletion"),
+  };
 }
 
 /** A policy from JSON or a row: fields that it does not have are null. */
@@ -81,6 +113,11 @@ export async function recordAct(vault: Vault, id: string, act: ChainAct | null, 
 
 export async function recordSuspicion(vault: Vault, snapshot: string, isOpen: boolean, by: string): Promise<void> {
   await record(vault, scopes.suspicious(snapshot), isOpen ? {} : null, by);
+}
+
+/** The words of the newest hold. They stay after its release: the chain's retention says whether it is held. */
+export async function recordHold(vault: Vault, snapshot: string, hold: ChainHold): Promise<void> {
+  await record(vault, scopes.hold(snapshot), hold, hold.by);
 }
 
 async function record(vault: Vault, scope: string, value: object | null, by: string): Promise<void> {

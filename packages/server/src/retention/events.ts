@@ -1,7 +1,10 @@
-/** The events of retention. */
+/**
+ * The events of retention: suspicious snapshots, and deletions of sources, taxpayers and vaults from the order to the end of their 72
+ * hours. Each is emitted in the commit of what it tells.
+ */
 
 import { eventType } from "../kernel/events.ts";
-import { closed, Type, uuid } from "../kernel/http/schema.ts";
+import { closed, nullable, oneOf, Type, timestamp, uuid } from "../kernel/http/schema.ts";
 
 const count = (description: string) =>
   Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
@@ -23,4 +26,44 @@ export const sourceSuspicious = eventType({
   ),
 });
 
-export const retentionEvents = [sourceSuspicious];
+const deletionKinds = ["source_deletion", "taxpayer_deletion", "vault_deletion"] as const;
+export type DeletionKind = (typeof deletionKinds)[number];
+
+const deletion = (title: string) =>
+  closed(
+    {
+      act_id: uuid("The act; `pending_acts.cancel` cancels it while it waits."),
+      kind: oneOf(deletionKinds, "What is deleted."),
+      vault_id: uuid("The vault."),
+      source_id: nullable(uuid("The source, where one is deleted.")),
+      taxpayer_id: nullable(uuid("The taxpayer, where one is deleted.")),
+      due_at: timestamp("The end of the 72 hours."),
+    },
+    { title },
+  );
+
+export const deletionScheduled = eventType({
+  name: "deletion.scheduled",
+  summary: "A source, a taxpayer or a vault will be deleted",
+  description: "Somebody has ordered it. It happens in 72 hours unless an owner cancels it.",
+  ofVault: true,
+  fields: deletion("DeletionScheduled"),
+});
+
+export const deletionCanceled = eventType({
+  name: "deletion.canceled",
+  summary: "A deletion was canceled",
+  description: "Nothing of it happened.",
+  ofVault: true,
+  fields: deletion("DeletionCanceled"),
+});
+
+export const deletionCompleted = eventType({
+  name: "deletion.completed",
+  summary: "A source, a taxpayer or a vault was deleted",
+  description: "It is not found any more. Its snapshots expire now, and their space is returned by upkeep.",
+  ofVault: true,
+  fields: deletion("DeletionCompleted"),
+});
+
+export const retentionEvents = [sourceSuspicious, deletionScheduled, deletionCanceled, deletionCompleted];

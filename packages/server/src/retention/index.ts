@@ -6,6 +6,7 @@
  * - a *policy* says what a vault or a source keeps: so many days, weeks, months, years; a *floor* and a *ceiling* in days.
  * - a *hold* keeps a snapshot until an owner releases it, a *lock* until a time.
  * - an *act* is what could remove a snapshot earlier. It waits 72 hours, owners are mailed, any owner cancels it.
+ * - a *deletion* is an act that removes a source, a vault, or a taxpayer with its vault (`deletions.ts`).
  * - a *suspicious* snapshot lost or changed most files. It counts for no rule and freezes its source until a person accepts it.
  *
  * Invariants
@@ -20,9 +21,11 @@ import { snapshotIdOf } from "../snapshots/index.ts";
 import type { Vaults } from "../vaults/index.ts";
 import { applyRetention, findVaultsToApply } from "./apply.ts";
 import { assessSnapshot, enqueueAssessment, findUnassessed } from "./assess.ts";
+import { mailReviews } from "./mail-about-review.ts";
 import { accountOf } from "./snapshot-store.ts";
 
 export { retentionEvents } from "./events.ts";
+export { recoverActs } from "./recovered-acts.ts";
 
 const minuteMs = 60_000;
 
@@ -30,6 +33,7 @@ export const retentionTasks = [applyRetention, assessSnapshot];
 export const retentionRecurrences = [
   recurring(findVaultsToApply, { everyMs: 5 * minuteMs }),
   recurring(findUnassessed, { everyMs: 10 * minuteMs }),
+  recurring(mailReviews, { everyMs: 60 * minuteMs }),
 ];
 
 /** From now on every completed snapshot is compared with the one before it. */

@@ -9,6 +9,7 @@ import {
   latestLock,
   leftForToday,
   noPolicy,
+  noticeEnd,
   type Policy,
   policyFields,
   removesNothingEarlier,
@@ -23,7 +24,7 @@ function at(daysAgo: number, more: Partial<Kept> = {}): Kept {
   const completedAt = now - daysAgo * day;
   return {
     ...{ id: `${completedAt}`.padStart(20, "0"), completedAt, isHeld: false, lockedUntil: null, isGood: true },
-    ...{ isSuspicious: false, isPinned: false, noticeEndsAt: null },
+    ...{ isSuspicious: false, isPinned: false, isDeleted: false, noticeEndsAt: null },
     ...more,
   };
 }
@@ -112,6 +113,44 @@ test("weeks, months and years: the newest day of each stands for it; hours withi
   const hours = ["08:10", "08:50", "09:05", "09:20", "09:40", "10:30"].map((text) => on(`2026-10-12T${text}Z`));
   assert.deepEqual(gone(hours, { keep_hourly: 1 }), ["2026-10-12T09:05Z", "2026-10-12T09:20Z"]);
   assert.deepEqual(gone(hours, { keep_daily: 1 }).length, 4);
+});
+
+test("the same month of another year is another month", () => {
+  const on = (text: string) => at(0, { id: text, completedAt: Date.parse(`${text}T09:00Z`) });
+  const snapshots = ["2024-10-12", "2025-10-12", "2026-10-12"].map(on);
+  assert.deepEqual(gone(snapshots, { keep_monthly: 2 }), ["2024-10-12"]);
+});
+
+test("a mail about a ceiling is out of date once the ceiling is more than 30 days away, or there is none", () => {
+  const isStale = (one: Kept, rules: Partial<Policy>) => decide([one], policy(rules), now)[0]?.isNoticeStale;
+  const mailed = { noticeEndsAt: now + day };
+  assert.equal(isStale(at(30, mailed), { ceiling_days: 60 }), true);
+  assert.equal(isStale(at(31, mailed), { ceiling_days: 60 }), false);
+  assert.equal(isStale(at(400, mailed), {}), true);
+  assert.equal(isStale(at(30), { ceiling_days: 60 }), false, "nobody was mailed");
+});
+
+test("a ceiling removes at the end of its last day, and never before 30 whole days after the mail", () => {
+  const midnight = (text: string) => Date.parse(`${text}T00:00:00+03:00`);
+  assert.equal(noticeEnd(Date.parse("2026-10-01T20:59:59Z"), 60, now), midnight("2026-12-18"), "30 days are later");
+  assert.equal(noticeEnd(Date.parse("2026-11-10T20:59:59Z"), 60, now), midnight("2027-01-10"), "the ceiling is later");
+  assert.equal(
+    noticeEnd(Date.parse("2026-11-10T21:00:00Z"), 60, now),
+    midnight("2027-01-11"),
+    "a day of Istanbul later",
+  );
+});
+
+test("of a deleted source only hold, lock and floor keep a snapshot", () => {
+  const deleted = (more: Partial<Kept>) => at(1, { isDeleted: true, isSuspicious: true, isPinned: true, ...more });
+  const causeOf = (more: Partial<Kept>, rules: Partial<Policy> = {}) =>
+    decide([deleted(more)], policy({ keep_last: 5, keep_within_days: 30, ...rules }), now)[0]?.cause;
+  assert.equal(causeOf({}), "deletion");
+  assert.equal(causeOf({ isHeld: true }), null);
+  assert.equal(causeOf({ lockedUntil: now + 1 }), null);
+  assert.equal(causeOf({ lockedUntil: now }), "deletion");
+  assert.equal(causeOf({}, { floor_days: 1 }), null);
+  assert.equal(causeOf({ completedAt: now - 2 * day }, { floor_days: 1 }), "deletion");
 });
 
 test("keep_within_days keeps so many whole days", () => {
@@ -210,7 +249,7 @@ function randomSnapshots(): Kept[] {
 }
 
 test("the rules agree with a plain reading of them on random histories", () => {
-  const seen = { policy: 0, ceiling: 0, kept: 0 };
+  const seen = { policy: 0, ceiling: 0, deletion: 0, kept: 0 };
   for (let round = 0; round < 600; round++) {
     const snapshots = randomSnapshots();
     const rules = randomPolicy();

@@ -50,8 +50,10 @@ export interface Kept {
   readonly isGood: boolean;
   /** It lost or changed most files, and nobody has accepted it. */
   readonly isSuspicious: boolean;
-  /** A restore needs its content. */
+  /** A restore needs its content, or somebody reads it. */
   readonly isPinned: boolean;
+  /** Its source or its vault was deleted by a person, 72 hours ago. */
+  readonly isDeleted: boolean;
   /** Until then owners can act on the mail about the ceiling; null: no mail was sent. */
   readonly noticeEndsAt: number | null;
 }
@@ -67,7 +69,7 @@ export type Reason = (typeof reasons)[number];
 export interface Decision {
   readonly id: string;
   /** What removes it; null: it stays. */
-  readonly cause: "policy" | "ceiling" | null;
+  readonly cause: "policy" | "ceiling" | "deletion" | null;
   /** Every reason to keep it, the strongest first. If it goes, those that did not help. */
   readonly reasons: readonly Reason[];
   /** Owners must be mailed now, because a ceiling will remove it. */
@@ -87,6 +89,7 @@ export function decide(snapshots: readonly Kept[], policy: Policy, now: number):
   const hasRule = [...countRules, "keep_within_days" as const].some((rule) => policy[rule] !== null);
   const today = dayOf(now);
   return oldestFirst.map((one) => {
+    if (one.isDeleted) return decideDeleted(one, policy, now);
     const age = today - dayOf(one.completedAt);
     const firm: Reason[] = [];
     if (one.isHeld) firm.push("hold");
@@ -110,6 +113,16 @@ export function decide(snapshots: readonly Kept[], policy: Policy, now: number):
     const isNoticeStale = age <= ceiling - noticeDays && one.noticeEndsAt !== null;
     return { id: one.id, cause, reasons: [...firm, ...weak], isNoticeDue, isNoticeStale };
   });
+}
+
+/** Of a deleted source a hold, a lock and the floor keep a snapshot, and nothing else: a person has decided, and owners knew for 72 hours. */
+function decideDeleted(one: Kept, policy: Policy, now: number): Decision {
+  const kept: Reason[] = [];
+  if (one.isHeld) kept.push("hold");
+  if ((one.lockedUntil ?? 0) > now) kept.push("lock");
+  if (dayOf(now) - dayOf(one.completedAt) <= (policy.floor_days ?? -1)) kept.push("floor");
+  const cause = kept.length > 0 ? null : "deletion";
+  return { id: one.id, cause, reasons: kept, isNoticeDue: false, isNoticeStale: false };
 }
 
 /** When a ceiling removes a snapshot about which owners are mailed now. */

@@ -16,12 +16,14 @@ type Sources = {
 /**
  * Decides by the chain's policies, holds, locks and suspicions, and by the sources and times of signed manifests. Known damage and open
  * restores are the database's: who changes them there only keeps more, or less than a rule of the chain does. Throws
- * `ChainMismatchError` if the policies of the database are others than the chain's.
+ * `ChainMismatchError` if the policies of the database are others than the chain's. With
+ * `asDeleted` it says only what would become of these sources if they were deleted now.
  */
 export async function signedDecisions(
   { vault, now, signal }: Sources,
   policies: VaultPolicies,
   rows: readonly VaultSnapshot[],
+  asDeleted: ((sourceId: string) => boolean) | null = null,
 ): Promise<ReadonlyMap<string, Decision>> {
   const chain = await readChainRetention(vault);
   const different = [
@@ -35,6 +37,7 @@ export async function signedDecisions(
   const { snapshots } = await signedSnapshots(vault, signal);
   const decisions = new Map<string, Decision>();
   for (const [source, ofSource] of Map.groupBy(snapshots, (one) => one.source)) {
+    if (asDeleted?.(source) === false) continue;
     const kept = ofSource.map(({ id: engineId, completedAt, retention }) => {
       const id = snapshotIdOf(engineId);
       const row = known.get(id);
@@ -43,6 +46,7 @@ export async function signedDecisions(
         isGood: row?.isGood ?? false,
         // A person has deleted it if the chain says so too.
         isSuspicious: chain.suspicious.has(id) && (row !== undefined || retention.expiresAt === null),
+        isDeleted: asDeleted?.(source) ?? (chain.isVaultDeleted || chain.deletedSources.has(source)),
         ...{ isPinned: row?.isPinned ?? false, noticeEndsAt: retention.expiresAt },
       };
     });

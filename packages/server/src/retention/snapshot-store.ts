@@ -1,4 +1,4 @@
-/** The SQL of snapshots that retention decides about. The restores that pin them are read here, too: they are one statement. */
+/** The SQL of snapshots that retention decides about. The restores that need them are read here, too: they are one statement. */
 
 import { sql } from "kysely";
 import type { ReadTx, Tx } from "../kernel/tx.ts";
@@ -18,6 +18,7 @@ interface Row {
   readonly is_good: boolean;
   readonly is_suspicious: boolean;
   readonly is_pinned: boolean;
+  readonly is_deleted: boolean;
   readonly expires_at: Date | null;
 }
 
@@ -33,7 +34,9 @@ export async function completedSnapshots(
     select s.id, s.source_id, s.completed_at, s.legal_hold, s.locked_until, s.expires_at,
       s.verification_failed_at is null as is_good,
       s.accepted_at is null and (s.suspicious_at is not null or s.assessed_at is null) as is_suspicious,
-      exists (select from restores r where r.snapshot_id = s.id and ${pins(tx.now)}) as is_pinned
+      ${isNeeded(tx.now)} as is_pinned,
+      exists (select from sources o join vaults v on v.id = o.vault_id
+        where o.id = s.source_id and (o.deleted_at is not null or v.deleted_at is not null)) as is_deleted
     from snapshots s
     where s.vault_id = ${vaultId} and s.state = 'completed'
       and (${sourceId}::uuid is null or s.source_id = ${sourceId})
@@ -41,13 +44,15 @@ export async function completedSnapshots(
   return rows.map((row) => ({
     ...{ id: row.id, sourceId: row.source_id, completedAt: row.completed_at.getTime(), isHeld: row.legal_hold },
     ...{ lockedUntil: row.locked_until?.getTime() ?? null, isGood: row.is_good, isSuspicious: row.is_suspicious },
-    ...{ isPinned: row.is_pinned, noticeEndsAt: row.expires_at?.getTime() ?? null },
+    ...{ isPinned: row.is_pinned, isDeleted: row.is_deleted },
+    ...{ noticeEndsAt: row.expires_at?.getTime() ?? null },
   }));
 }
 
-/** A restore needs its snapshot while it is open, and while it can be downloaded. */
-function pins(now: Date) {
-  return sql`(r.state in ('pending', 'running') or (r.state = 'completed' and r.expires_at > ${now}))`;
+/** Somebody reads the snapshot `s`, or a restore needs it: while it is open, and while it can be downloaded. */
+function isNeeded(now: Date) {
+  return sql<boolean>`(coalesce(s.read_until, '-infinity') > ${now} or exists (select from restores r
+    where r.snapshot_id = s.id and (r.state in ('pending', 'running') or (r.state = 'completed' and r.expires_at > ${now}))))`;
 }
 
 /** How many snapshots of a vault are completed, and how many have expired since a time. */
@@ -69,7 +74,8 @@ export interface Expired {
 }
 
 /**
- * Locks completed snapshots and expires those that nothing keeps now: no hold, no lock, no restore. The restores are read by a later
+ * Locks completed snapshots and expires those that nothing keeps now: no hold, no lock, no restore, no reader. Those of a deleted source do
+ * not wait for restores and readers, which end with them. The restores are read by a later
  * statement than the one that locks, so one that was started meanwhile is seen.
  */
 export async function expireSnapshots(
@@ -86,7 +92,8 @@ export async function expireSnapshots(
       expires_at = ${now}, version = version + 1
     where s.account_id = ${accountId} and s.id = any (${ids}::uuid[]) and s.state = 'completed'
       and not s.legal_hold and coalesce(s.locked_until, '-infinity') <= ${now}
-      and not exists (select from restores r where r.snapshot_id = s.id and ${pins(now)})
+      and (exists (select from sources o where o.id = s.source_id and o.deleted_at is not null)
+        or not ${isNeeded(now)})
     returning s.id, s.source_id`.execute(tx.db);
   return rows;
 }
@@ -106,6 +113,55 @@ export interface Hold {
   readonly reason: string;
   readonly reviewAt: Date | null;
   readonly by: string;
+  /** Since when; now, unless given. */
+  readonly at?: Date;
+}
+
+export interface HoldToReview {
+  readonly id: string;
+  readonly account_id: string;
+  readonly hold_reason: string | null;
+}
+
+/** Held snapshots that people wanted to look at by now, and nobody was mailed about. Row access `system`. */
+export async function holdsToReview(tx: ReadTx, limit: number): Promise<readonly HoldToReview[]> {
+  return tx.db
+    .selectFrom("snapshots")
+    .select(["id", "account_id", "hold_reason"])
+    .where("legal_hold", "=", true)
+    .where("hold_review_at", "<=", tx.now)
+    .where("hold_review_mailed_at", "is", null)
+    .where("state", "=", "completed")
+    .orderBy("hold_review_at")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+}
+
+/** Returns false where somebody else has noted it, or the hold has changed. */
+export async function noteReviewMailed(tx: Tx, accountId: string, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await tx.db
+    .updateTable("snapshots")
+    .set({ hold_review_mailed_at: tx.now })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("legal_hold", "=", true)
+    .where("hold_review_at", "<=", tx.now)
+    .where("hold_review_mailed_at", "is", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Snapshots that are held and whose reason was lost with the database. */
+export async function holdsWithoutReason(tx: ReadTx, vaultId: string): Promise<readonly string[]> {
+  const rows = await tx.db
+    .selectFrom("snapshots")
+    .select("id")
+    .where("vault_id", "=", vaultId)
+    .where("legal_hold", "=", true)
+    .where("hold_reason", "is", null)
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 /** Null: no hold any more. */
@@ -114,7 +170,8 @@ export async function setHold(tx: Tx, accountId: string, id: string, hold: Hold 
     .updateTable("snapshots")
     .set({
       ...{ legal_hold: hold !== null, hold_reason: hold?.reason ?? null, hold_review_at: hold?.reviewAt ?? null },
-      ...{ held_by: hold?.by ?? null, held_at: hold === null ? null : tx.now, version: sql`version + 1` },
+      ...{ held_by: hold?.by ?? null, held_at: hold === null ? null : (hold.at ?? tx.now) },
+      ...{ hold_review_mailed_at: null, version: sql`version + 1` },
     })
     .where("account_id", "=", accountId)
     .where("id", "=", id)
@@ -208,7 +265,7 @@ export interface VaultToApply {
 }
 
 /**
- * Vaults with an act whose time has come, and vaults with a policy to which retention was not applied since a time; the one that
+ * Vaults with an act whose time has come, vaults with something left of a deleted source, and vaults with a policy to which retention was not applied since a time; the one that
  * waits longest first. Row access `system`.
  */
 export async function vaultsToApply(tx: ReadTx, since: Date, limit: number): Promise<readonly VaultToApply[]> {
@@ -216,6 +273,8 @@ export async function vaultsToApply(tx: ReadTx, since: Date, limit: number): Pro
     select v.account_id, v.id as vault_id from vaults v
     where v.upkeep_paused_at is null
       and (v.id in (select vault_id from pending_acts where state = 'waiting' and due_at <= ${tx.now})
+        or v.id in (select o.vault_id from sources o join snapshots s on s.source_id = o.id
+          where o.deleted_at is not null and s.state in ('queued', 'running', 'completed'))
         or (coalesce(v.retention_applied_at, '-infinity') <= ${since}
           and v.id in (select vault_id from retention_policies)))
     order by v.retention_applied_at nulls first, v.id limit ${limit}`.execute(tx.db);

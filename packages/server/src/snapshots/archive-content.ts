@@ -5,6 +5,7 @@ import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { ArchiveRoot } from "./archive-entries.ts";
 import { downloadHeaders } from "./content-headers.ts";
 import { readerOf, type SnapshotContent, sent } from "./read-content.ts";
+import { keptWhileSent } from "./read-lease.ts";
 import { tarOf } from "./tar-stream.ts";
 import { zipOf } from "./zip-stream.ts";
 
@@ -32,7 +33,9 @@ export function archiveReply(ctx: Ctx, content: SnapshotContent, { entry, path }
       etag: `"${layout}-${tag}"`,
       isAllowed: readerOf(content),
       chunks: (signal: AbortSignal) =>
-        reads.stream(accountId, signal, () => sent(ctx, write(content.newReader(), { entry, path }, signal))),
+        reads.stream(accountId, signal, () =>
+          keptWhileSent(ctx, content.record, sent(ctx, write(content.newReader(), { entry, path }, signal))),
+        ),
     },
   };
 }

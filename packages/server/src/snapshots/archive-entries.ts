@@ -28,8 +28,11 @@ export interface WalkedEntry extends ArchiveRoot {
   readonly source: Buffer;
 }
 
-/** The name of an entry in the archive, where it is not its own; and the directory that it is in. */
-export type WriteName = (name: Uint8Array, directory: Reference) => Uint8Array | Promise<Uint8Array>;
+/** Whether the directory has an entry of this name that can be read. */
+export type HasName = (name: Uint8Array) => Promise<boolean>;
+
+/** The name of an entry in the archive. `isTaken` looks beside it in its directory. */
+export type WriteName = (name: Uint8Array, isTaken: HasName) => Uint8Array | Promise<Uint8Array>;
 
 export interface WalkOptions {
   readonly writeName?: WriteName;
@@ -113,7 +116,10 @@ class TreeWalk {
   }
 
   async #child(directory: WalkedDirectory, entry: TreeEntry): Promise<WalkedEntry> {
-    const name = await this.#writeName(entry.name, directory.root);
+    const { frames } = this.#reader;
+    const isTaken: HasName = async (other) =>
+      (await findEntry(frames, directory.root, other, this.#unreadable?.(directory))) !== null;
+    const name = await this.#writeName(entry.name, isTaken);
     return { entry, path: joined(directory.path, name), source: joined(directory.source, entry.name) };
   }
 }

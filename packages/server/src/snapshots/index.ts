@@ -29,6 +29,7 @@ export {
   visibleSnapshot,
   withStoreProblems,
 } from "./read-content.ts";
+export { keepForReading } from "./read-lease.ts";
 export { addRecovered, readRecovered } from "./recovered-store.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault, removeSoon } from "./removal.ts";

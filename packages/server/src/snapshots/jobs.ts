@@ -41,7 +41,11 @@ const verifyRetries = retryAfter(5 * minuteMs, hourMs, 4 * hourMs, 12 * hourMs);
 /** A terabyte at 40 MB/s; what takes longer begins again with what was not verified. */
 const verifyTimeoutMs = 8 * hourMs;
 
-/** Reads all of a snapshot back from the object store and compares it. */
+/**
+ * Reads a snapshot back from the object store and compares it: its whole tree, and the content that was not read back for an
+ * earlier snapshot. Nights share most of their content, so a night costs what it has added. Upkeep reads all content again
+ * and again (scrub).
+ */
 export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify", {
   parse: parseSnapshotPayload,
   retry: verifyRetries,
@@ -57,7 +61,7 @@ export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify
     const row = await vault.catalog.snapshot(engineId(snapshotId));
     if (row === null) return;
     const { findings, files, damagedFrames } = await verifySnapshots({
-      ...{ vault, snapshots: [row], pool: services.snapshots.readPool, readData: true },
+      ...{ vault, snapshots: [row], pool: services.snapshots.readPool, readData: "unverified" },
       onProgress: (counts) => {
         signal.throwIfAborted();
         progress(counts);

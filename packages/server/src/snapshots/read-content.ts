@@ -21,6 +21,7 @@ import { assertVaultAllowed, isVaultAllowed, storageProblem } from "../vaults/in
 import { partsOf } from "./archive-entries.ts";
 import { downloadHeaders } from "./content-headers.ts";
 import { engineId } from "./engine-id.ts";
+import { keptWhileSent } from "./read-lease.ts";
 import { contentProblem } from "./rules.ts";
 import { findSnapshot, type SnapshotRecord } from "./store.ts";
 
@@ -113,7 +114,10 @@ export async function* fileBytes(
   const read = (reader: FileReader) => sent(ctx, reader.read(entry, { offset: start, length: end - start }, signal));
   const { reads } = ctx.services.snapshots;
   if (end - start <= smallReadBytes) yield* read(content.reader);
-  else yield* reads.stream(content.record.account_id, signal, () => read(content.newReader()));
+  else
+    yield* reads.stream(content.record.account_id, signal, () =>
+      keptWhileSent(ctx, content.record, read(content.newReader())),
+    );
 }
 
 /** The same chunks, counted; errors of the store as problems. */

@@ -76,6 +76,16 @@ export async function lockSnapshot(tx: Tx, accountId: string, id: string): Promi
   return row && recordOf(row);
 }
 
+/** Until when retention leaves a snapshot alone because it is read. */
+export async function setReadLease(tx: Tx, accountId: string, id: string, until: Date): Promise<void> {
+  await tx.db
+    .updateTable("snapshots")
+    .set({ read_until: until })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+}
+
 export interface SnapshotFilters {
   readonly status?: Status | undefined;
   readonly sourceId?: string | undefined;
@@ -273,7 +283,7 @@ export async function deleteSnapshot(tx: Tx, accountId: string, { id, status }: 
     .execute();
 }
 
-/** A deleted snapshot whose removal has not begun, locked. */
+/** A deleted snapshot whose removal has not begun and whose source is there, locked. */
 export async function lockDeleted(tx: Tx, accountId: string, id: string) {
   return tx.db
     .selectFrom("snapshots")
@@ -282,6 +292,7 @@ export async function lockDeleted(tx: Tx, accountId: string, id: string) {
     .where("id", "=", id)
     .where("state", "=", "deleted")
     .where("removed_at", "is", null)
+    .where(sql<boolean>`exists (select from sources o where o.id = snapshots.source_id and o.deleted_at is null)`)
     .forNoKeyUpdate()
     .executeTakeFirst();
 }

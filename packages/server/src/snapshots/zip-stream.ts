@@ -3,11 +3,12 @@
  * whole path. Names that Windows or Java cannot read are escaped, and the comment of the archive says how many.
  */
 
-import { type FileReader, findEntry, type Reference } from "@emanet/engine";
+import type { FileReader } from "@emanet/engine";
 import { escapedName, needsEscape, zipOf as written, type ZipMember, type ZipSource } from "../archives/index.ts";
 import {
   type ArchiveRoot,
   entriesBelow,
+  type HasName,
   inLargeChunks,
   type PlannedMember,
   readAhead,
@@ -22,13 +23,12 @@ export function zipOf(reader: FileReader, root: ArchiveRoot, signal: AbortSignal
 
 class TreeZip implements ZipSource {
   readonly #reader: FileReader;
-  readonly #names: ZipNames;
+  readonly #names = new ZipNames();
   readonly #root: ArchiveRoot;
   readonly #signal: AbortSignal;
 
   constructor(reader: FileReader, { entry, path }: ArchiveRoot, signal: AbortSignal) {
     this.#reader = reader;
-    this.#names = new ZipNames(reader);
     this.#root = { entry, path: this.#names.pathOf(path) };
     this.#signal = signal;
   }
@@ -68,21 +68,16 @@ export function zipCommentOf(escaped: number): string {
 
 /** The names of a zip archive. Counts those that were escaped. */
 export class ZipNames {
-  readonly #reader: FileReader;
   escaped = 0;
 
-  constructor(reader: FileReader) {
-    this.#reader = reader;
-  }
-
-  readonly writeName: WriteName = (name, directory) => (needsEscape(name) ? this.#freeName(name, directory) : name);
+  readonly writeName: WriteName = (name, isTaken) => (needsEscape(name) ? this.#freeName(name, isTaken) : name);
 
   /** An escaped name that no other entry of the directory has. */
-  async #freeName(name: Uint8Array, directory: Reference): Promise<Uint8Array> {
+  async #freeName(name: Uint8Array, isTaken: HasName): Promise<Uint8Array> {
     this.escaped++;
     for (let attempt = 0; ; attempt++) {
       const escaped = escapedName(name, attempt);
-      if ((await findEntry(this.#reader.frames, directory, escaped)) === null) return escaped;
+      if (!(await isTaken(escaped))) return escaped;
     }
   }
 

@@ -31,7 +31,7 @@ export async function insertTaxpayer(tx: Tx, taxpayer: NewTaxpayer): Promise<boo
       created_at: tx.now,
       updated_at: tx.now,
     })
-    .onConflict((conflict) => conflict.columns(["account_id", "tax_id"]).doNothing())
+    .onConflict((conflict) => conflict.columns(["account_id", "tax_id"]).where("deleted_at", "is", null).doNothing())
     .executeTakeFirst();
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
@@ -95,6 +95,17 @@ export async function updateTaxpayer(tx: Tx, accountId: string, id: string, chan
     .execute();
 }
 
+/** The taxpayer of this vault is not found any more, and its tax number is free. Can be repeated. */
+export async function deleteTaxpayer(tx: Tx, accountId: string, vaultId: string): Promise<void> {
+  await tx.db
+    .updateTable("taxpayers")
+    .set({ deleted_at: tx.now, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("vault_id", "=", vaultId)
+    .where("deleted_at", "is", null)
+    .execute();
+}
+
 function taxpayers(tx: ReadTx, accountId: string) {
   return tx.db
     .selectFrom("taxpayers")
@@ -102,5 +113,6 @@ function taxpayers(tx: ReadTx, accountId: string) {
     .selectAll("taxpayers")
     .selectAll("summary")
     .select(sql<string>`summary.freshness_rank::text || taxpayers.name_order`.as("freshness_order"))
-    .where("taxpayers.account_id", "=", accountId);
+    .where("taxpayers.account_id", "=", accountId)
+    .where("taxpayers.deleted_at", "is", null);
 }

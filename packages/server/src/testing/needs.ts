@@ -8,6 +8,7 @@ import path from "node:path";
 
 /** Names to look for on the PATH, best first. `tools/system-packages.sh` installs the first of each. */
 const commands = {
+  aria2c: ["aria2c"],
   bsdtar: ["bsdtar"],
   chromium: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   curl: ["curl"],
@@ -21,6 +22,7 @@ const commands = {
   sevenZip: ["7z", "7zz", "7za"],
   tar: ["tar"],
   unzip: ["unzip"],
+  wget: ["wget"],
   zip: ["zip"],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -5,7 +5,7 @@ import type { Vault } from "@emanet/engine";
 import { retentionTest } from "../retention/testing.ts";
 import { pruneVault } from "../snapshots/removal.ts";
 import { runTask } from "../snapshots/testing.ts";
-import { objectIn } from "../testing/lists.ts";
+import { listIn, objectIn } from "../testing/lists.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { keepUpVault } from "./jobs.ts";
 import { scrubDays } from "./rules.ts";
@@ -49,6 +49,18 @@ interface Shown {
 
 const shown = async () => objectIn<Shown>(await env.call("GET", `/v1/vaults/${vaultId}`), "upkeep");
 
+/** What a restore says cannot be read. */
+async function damagedFiles(id: string): Promise<readonly string[]> {
+  const json = { snapshot_id: id, target: { kind: "download", format: "tar" } };
+  const made = await env.call("POST", "/v1/restore", json, await env.client());
+  assert.equal(made.status, 202, made.body.toString());
+  await jobsDone(service, "restores.prepare");
+  const target = `/v1/restore/${String(made.json?.id)}`;
+  assert.equal((await env.call("GET", target)).json?.status, "failed");
+  const warnings = listIn<{ path: string; code: string }>(await env.call("GET", `${target}/warnings`), "data");
+  return warnings.filter(({ code }) => code === "content_damaged").map(({ path }) => path);
+}
+
 test("a flipped bit is found within one round, shown, and healed by the next backup that has the content", async () => {
   const content = bytesOf(1);
   const id = await env.backUp("a", { f: content });
@@ -64,6 +76,7 @@ test("a flipped bit is found within one round, shown, and healed by the next bac
   await runNextDay();
   const found = await shown();
   assert.ok(found.damaged_frames > 0 && found.scrub_round_ended_at !== null, JSON.stringify(found));
+  assert.deepEqual(await damagedFiles(id), ["f"], "the file is named");
   await env.backUp("a", { f: content, other: "1" });
   await runNextDay();
   const healed = await shown();

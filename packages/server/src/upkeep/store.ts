@@ -12,7 +12,7 @@ export interface WaitingVault {
 export async function vaultsToKeepUp(tx: ReadTx, since: Date, limit: number): Promise<readonly WaitingVault[]> {
   const { rows } = await sql<WaitingVault>`
     select account_id, id as vault_id from vaults
-    where keys_made_at is not null and upkeep_paused_at is null
+    where keys_made_at is not null and upkeep_paused_at is null and deleted_at is null
       and (upkeep_begun_at is null or upkeep_begun_at <= ${since})
     order by upkeep_begun_at nulls first, id limit ${limit}`.execute(tx.db);
   return rows;

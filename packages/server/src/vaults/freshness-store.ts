@@ -43,5 +43,5 @@ export function summaryOfVault(vaultId: string, now: Date): RawBuilder<VaultSumm
       ${freshnessOf(worst)} as freshness, ${worst} as freshness_rank,
       (${newest}).last_snapshot_id, (${newest}).last_snapshot_status, (${newest}).last_snapshot_completed_at,
       max(s.last_good_at) as last_good_at, sum(s.size_bytes)::bigint as summed_bytes
-    from sources s where s.vault_id = ${sql.ref(vaultId)})`;
+    from sources s where s.vault_id = ${sql.ref(vaultId)} and s.deleted_at is null)`;
 }

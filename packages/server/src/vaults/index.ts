@@ -13,6 +13,7 @@
  * sources locks the row of the vault first, so that no two wait for each other.
  */
 
+export { deleteSources, deleteVault } from "./deletion-store.ts";
 export { ClocksDifferError, earliestOf, earliestTime, maxClockDifferenceMs } from "./earliest-time.ts";
 export { vaultEvents } from "./events.ts";
 export { assertOverFloor, floorDaysOf } from "./floor-store.ts";
@@ -23,7 +24,15 @@ export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
 export { byTimeNameOrFreshness, changes, reads, requireInVault, requireVault } from "./operations.ts";
 export { addBytes, assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 export { addLostSource, noteRebuilt } from "./rebuilt-store.ts";
-export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
+export {
+  byteCount,
+  freshnessSchema,
+  lastSnapshotSchema,
+  lastSnapshotShape,
+  sourceFields,
+  sourceShape,
+  vaultShape,
+} from "./shapes.ts";
 export { findSourceById, moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
 export { storageProblem } from "./storage-problems.ts";
 export {

@@ -85,6 +85,8 @@ describe("an open vault", () => {
     const keys = new Set(opened.map(({ keys: { blockIdKey } }) => Buffer.from(blockIdKey).toString("hex")));
     assert.equal(keys.size, 1);
     assert.deepEqual(await objectsOf(vaultId), ["chain/000000000001", "keys/00000001", "keys/00000001.copy"]);
+    const [object, copy] = ["keys/00000001", "keys/00000001.copy"].map((name) => store.get(nameOf(vaultId, name)));
+    assert.deepEqual(await object, await copy, "scrub compares the two");
     assert.equal(await processes[0]?.open(accountId, vaultId), opened[0], "opened once per process");
   });
 

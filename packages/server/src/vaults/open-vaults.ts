@@ -18,7 +18,7 @@ import { StartError } from "../kernel/start-error.ts";
 import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
 import type { RootKeyCopy } from "../keys/index.ts";
 import { storageProblem } from "./storage-problems.ts";
-import { claimCatalog, findVault, hasVaultWithKeys, noteKeysMade } from "./vault-store.ts";
+import { claimCatalog, findVaultToOpen, hasVaultWithKeys, noteKeysMade } from "./vault-store.ts";
 
 export interface Vaults {
   /**
@@ -99,7 +99,7 @@ async function openOne(sources: Sources, place: VaultPlace, catalog: Catalog): P
   const { store, accountId, vaultId } = place;
   const run = <T>(work: (tx: Tx) => Promise<T>) => transactions.run(ofService, { kind: "account", accountId }, work);
   const row = await run(async (tx) => {
-    const found = await findVault(tx, accountId, vaultId);
+    const found = await findVaultToOpen(tx, accountId, vaultId);
     if (found === undefined) throw new Problem("not_found");
     if (await claimCatalog(tx, accountId, vaultId)) await createCatalogRow(tx, { accountId, vaultId, random });
     return found;

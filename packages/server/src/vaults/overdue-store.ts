@@ -13,7 +13,7 @@ export interface OverdueSource {
 }
 
 /** Late, and nothing was said of it since its newest good snapshot. */
-const isOverdue = (now: Date) => sql<boolean>`(s.expected_every_s is not null
+const isOverdue = (now: Date) => sql<boolean>`(s.expected_every_s is not null and s.deleted_at is null
   and coalesce(s.last_good_at, s.created_at) + make_interval(secs => s.expected_every_s) < ${now}::timestamptz
   and (s.overdue_at is null or s.overdue_at <= s.last_good_at))`;
 

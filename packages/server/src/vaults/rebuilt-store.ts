@@ -2,7 +2,7 @@
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";
-import { findSourceById, insertSource } from "./source-store.ts";
+import { insertSource } from "./source-store.ts";
 
 /** The vault has keys in the store, and these bytes. */
 export async function noteRebuilt(tx: Tx, vaultId: string, storedBytes: number | null): Promise<void> {
@@ -19,7 +19,9 @@ export async function addLostSource(
   tx: Tx,
   { accountId, vaultId, sourceId }: { readonly accountId: string; readonly vaultId: string; readonly sourceId: string },
 ): Promise<boolean> {
-  if ((await findSourceById(tx, accountId, sourceId)) !== undefined) return false;
+  // A deleted one is not lost.
+  const known = await tx.db.selectFrom("sources").select("id").where("id", "=", sourceId).execute();
+  if (known.length > 0) return false;
   const name = `recovered-${sourceId.slice(-shownOfId)}`;
   await insertSource(tx, { ...{ id: sourceId, accountId, vaultId, name }, kind: "other", expectedEverySeconds: null });
   return true;

@@ -70,6 +70,7 @@ export async function countSources(tx: ReadTx, vaultId: string): Promise<number>
     .selectFrom("sources")
     .select((call) => call.fn.countAll<number>().as("count"))
     .where("vault_id", "=", vaultId)
+    .where("deleted_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -255,5 +256,6 @@ function sources(tx: ReadTx, accountId: string) {
       freshnessOf(rank).as("freshness"),
       sql<string>`(${rank})::text || sources.name_order`.as("freshness_order"),
     ])
-    .where("sources.account_id", "=", accountId);
+    .where("sources.account_id", "=", accountId)
+    .where("sources.deleted_at", "is", null);
 }

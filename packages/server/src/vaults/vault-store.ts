@@ -40,6 +40,11 @@ export async function findVault(tx: ReadTx, accountId: string, id: string): Prom
   return vaults(tx, accountId).where("vaults.id", "=", id).executeTakeFirst();
 }
 
+/** The same, also if it is deleted: what it has is still to be removed. */
+export async function findVaultToOpen(tx: ReadTx, accountId: string, id: string): Promise<VaultRow | undefined> {
+  return anyVaults(tx, accountId).where("vaults.id", "=", id).executeTakeFirst();
+}
+
 export async function findDefaultVault(tx: ReadTx, accountId: string): Promise<VaultRow | undefined> {
   return vaults(tx, accountId).where("vaults.kind", "=", "default").executeTakeFirst();
 }
@@ -58,7 +63,8 @@ export async function findVaultOfTaxId(tx: ReadTx, accountId: string, taxId: str
     .selectFrom("taxpayers")
     .select("taxpayers.id")
     .where("taxpayers.account_id", "=", accountId)
-    .where("taxpayers.tax_id", "=", taxId);
+    .where("taxpayers.tax_id", "=", taxId)
+    .where("taxpayers.deleted_at", "is", null);
   return vaults(tx, accountId).where("vaults.taxpayer_id", "=", taxpayer).executeTakeFirst();
 }
 
@@ -108,6 +114,7 @@ export async function countVaults(tx: Tx, accountId: string): Promise<number> {
     .selectFrom("vaults")
     .select((call) => call.fn.countAll<number>().as("count"))
     .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -185,10 +192,18 @@ export async function hasVaultWithKeys(tx: ReadTx): Promise<boolean> {
 }
 
 function vaults(tx: ReadTx, accountId: string) {
+  return anyVaults(tx, accountId).where("vaults.deleted_at", "is", null);
+}
+
+function anyVaults(tx: ReadTx, accountId: string) {
   return tx.db
     .selectFrom("vaults")
     .selectAll("vaults")
-    .select(sql<number>`(select count(*) from sources s where s.vault_id = vaults.id)`.as("source_count"))
+    .select(
+      sql<number>`(select count(*) from sources s where s.vault_id = vaults.id and s.deleted_at is null)`.as(
+        "source_count",
+      ),
+    )
     .where("vaults.account_id", "=", accountId);
 }
 

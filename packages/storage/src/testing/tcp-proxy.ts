@@ -7,6 +7,8 @@ export interface LineRules {
   /** Returns what arrives instead, or null to cut the connection. */
   request?: ((bytes: Buffer) => Buffer | null) | undefined;
   response?: ((bytes: Buffer) => Buffer | null) | undefined;
+  /** Everything arrives so much later; 0 if absent. */
+  delayMs?: number | undefined;
 }
 
 export interface Line {
@@ -27,8 +29,9 @@ export async function startLine(targetPort: number, rules: LineRules): Promise<L
       sockets.add(socket);
       socket.on("error", cut).on("close", cut);
     }
-    pass(client, target, () => rules.request, cut);
-    pass(target, client, () => rules.response, cut);
+    const late = () => rules.delayMs ?? 0;
+    pass(client, target, { rule: () => rules.request, late, cut });
+    pass(target, client, { rule: () => rules.response, late, cut });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -40,14 +43,28 @@ export async function startLine(targetPort: number, rules: LineRules): Promise<L
   return { port: (server.address() as net.AddressInfo).port, close };
 }
 
-function pass(from: net.Socket, to: net.Socket, rule: () => LineRules["request"], cut: () => void): void {
-  from.on("data", (bytes: Buffer) => {
+interface Passing {
+  readonly rule: () => LineRules["request"];
+  readonly late: () => number;
+  readonly cut: () => void;
+}
+
+function pass(from: net.Socket, to: net.Socket, { rule, late, cut }: Passing): void {
+  const forward = (bytes: Buffer) => {
     const passed = (rule() ?? ((same: Buffer) => same))(bytes);
     if (passed === null) cut();
     else if (!to.write(passed)) {
       from.pause();
       to.once("drain", () => from.resume());
     }
+  };
+  from.on("data", (bytes: Buffer) => {
+    if (late() === 0) return forward(bytes);
+    from.pause();
+    setTimeout(() => {
+      from.resume();
+      forward(bytes);
+    }, late());
   });
 }
 

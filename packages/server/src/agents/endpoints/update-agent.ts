@@ -44,7 +44,7 @@ export const updateAgentFacts = endpoint(
     path: "/v1/agents/{id}",
     summary: "Change an agent",
     description:
-      "The agent itself may change everything but `vaults`; the call also says that it lives. A manager or owner with a fresh second factor may change `name` and `vaults`. A vault that was taken from an agent cannot be given back to the same key.",
+      "The agent itself may change everything but `vaults`; the call also says that it lives, and the answer names the newest version of the agent. A manager or owner with a fresh second factor may change `name` and `vaults`. A vault that was taken from an agent cannot be given back to the same key.",
     access: writes,
     params: agentId,
     body: change,

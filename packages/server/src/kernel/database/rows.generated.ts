@@ -1005,6 +1005,8 @@ export interface SnapshotsRow {
   readonly changed_files: number | null;
   readonly accepted_at: Date | null;
   readonly expired_at: Date | null;
+  readonly read_until: Date | null;
+  readonly hold_review_mailed_at: Date | null;
 }
 
 export interface SourceAliasesRow {

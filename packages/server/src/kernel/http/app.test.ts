@@ -84,7 +84,6 @@ for (const http2 of [false, true]) {
   describe(`${version}: addresses`, () => {
     test("what does not exist is not_found, also near what does: case, slashes, dots and encodings", async () => {
       for (const path of [
-        "/",
         "/nowhere",
         "/v1",
         "/v1/",

@@ -74,8 +74,7 @@ export const createRestore = endpoint(
     if (problem !== null) throw new Problem(problem);
     const given = body.paths?.map(bytesOfPath);
     const wanted =
-      given &&
-      (await withStoreProblems(async () => wantedFiles(await openTree(ctx.services, snapshot), given, language)));
+      given && (await withStoreProblems(() => wantedFiles(() => openTree(ctx.services, snapshot), given, language)));
     const { kind, id: creator } = writerOf(principal);
     const id = ctx.random.uuid();
     const { accountId } = principal;

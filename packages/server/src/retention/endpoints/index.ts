@@ -4,6 +4,9 @@ import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
 import { acceptSnapshot } from "./accept-snapshot.ts";
 import { cancelAct } from "./cancel-act.ts";
+import { deleteSource } from "./delete-source.ts";
+import { deleteTaxpayer } from "./delete-taxpayer.ts";
+import { deleteVault } from "./delete-vault.ts";
 import { getHold } from "./get-hold.ts";
 import { getSourceRetention } from "./get-source-retention.ts";
 import { getVaultRetention } from "./get-vault-retention.ts";
@@ -26,6 +29,9 @@ export const retentionEndpoints: readonly Endpoint[] = [
   releaseHold,
   lockSnapshot,
   acceptSnapshot,
+  deleteSource,
+  deleteTaxpayer,
+  deleteVault,
   listActs,
   cancelAct,
 ];

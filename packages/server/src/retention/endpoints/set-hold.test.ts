@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { runTask } from "../../snapshots/testing.ts";
 import { listIn } from "../../testing/lists.ts";
-import { retentionTest } from "../testing.ts";
+import { settledMessages } from "../../testing/sent-messages.ts";
+import { mailReviews } from "../mail-about-review.ts";
+import { dayMs, retentionTest } from "../testing.ts";
 
 const env = await retentionTest({ after });
 
@@ -27,6 +30,25 @@ test("a hold cancels its release that waits", async () => {
     listIn<{ id: string; state: string }>(answer, "data").find((one) => one.id === act)?.state,
     "canceled",
   );
+});
+
+test("owners are mailed once when the time to review has come; the hold stays", async () => {
+  const id = await env.backUp("e", { f: "1" });
+  const review_at = new Date(env.service.clock.now().getTime() + 10 * dayMs).toISOString();
+  assert.equal((await env.call("PUT", `/v1/snapshots/${id}/hold`, { reason: "Dava", review_at })).status, 200);
+  const mails = async () =>
+    (await settledMessages(env.service)).filter(
+      ({ template, text }) => template === "hold_review" && text.includes(id),
+    );
+  env.wait(10 * dayMs - 60_000);
+  await runTask(env, mailReviews, {});
+  assert.equal((await mails()).length, 0);
+  env.wait(60_000);
+  await Promise.all([runTask(env, mailReviews, {}), runTask(env, mailReviews, {})]);
+  const [mail, ...more] = await mails();
+  assert.ok(mail?.text.includes("Dava"));
+  assert.deepEqual(more, []);
+  assert.equal((await env.call("GET", `/v1/snapshots/${id}/hold`)).json?.reason, "Dava");
 });
 
 test("403: managers; 422: a review in the past; 409: an open upload", async () => {

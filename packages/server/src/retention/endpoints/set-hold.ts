@@ -9,6 +9,7 @@ import { Problem } from "../../kernel/problems.ts";
 import { engineId, snapshotId, withStoreProblems } from "../../snapshots/index.ts";
 import { waitingAct } from "../act-store.ts";
 import { cancelAct } from "../acts.ts";
+import { recordHold } from "../chain.ts";
 import { lockCompleted, ownerOnly } from "../operations.ts";
 import { holdFields, holdShape, showHold } from "../shapes.ts";
 import { setHold as storeHold } from "../snapshot-store.ts";
@@ -40,6 +41,8 @@ export const setHold = endpoint(
         const vault = await ctx.services.vaults.open(accountId, vaultId);
         const note = { reason: body.reason, by: memberId };
         await setRetention(vault, engineId(params.id), (old) => ({ ...old, hold: true }), note);
+        const review = reviewAt?.getTime() ?? null;
+        await recordHold(vault, params.id, { ...note, review, at: tx.now.getTime() });
         const kind = "hold_release";
         const release = await waitingAct(tx, { accountId, vaultId, kind, sourceId: null, snapshotId: params.id });
         if (release !== undefined) await cancelAct(tx, vault, release, memberId);

@@ -54,7 +54,7 @@ export const simulateRetention = endpoint(
                   id: uuid("The snapshot."),
                   source_id: uuid("Its source."),
                   completed_at: timestamp("When it was completed."),
-                  removed_by: nullable(oneOf(["policy", "ceiling"], "What removes it; null: it stays.")),
+                  removed_by: nullable(oneOf(["policy", "ceiling", "deletion"], "What removes it; null: it stays.")),
                   reasons: Type.Array(reasonShape, { maxItems: 20, description: "Why it stays." }),
                 },
                 { title: "SimulatedSnapshot" },

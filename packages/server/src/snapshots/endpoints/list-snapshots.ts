@@ -48,12 +48,13 @@ export const listSnapshots = endpoint(
         vaultIds = isSeen ? [vaultId] : [];
       };
       if (query.vault_id !== undefined) keepOnly(query.vault_id);
-      if (query.taxpayer_id !== undefined)
-        keepOnly((await findVaultOfTaxpayer(tx, principal.accountId, query.taxpayer_id))?.id);
+      const { taxpayer_id: taxpayerId } = query;
+      const ofTaxpayer =
+        taxpayerId === undefined ? undefined : await findVaultOfTaxpayer(tx, principal.accountId, taxpayerId);
+      if (taxpayerId !== undefined) keepOnly(ofTaxpayer?.id);
+      const vaultId = query.vault_id ?? ofTaxpayer?.id;
       const source =
-        query.source === undefined
-          ? null
-          : await findSource(tx, principal, { source: query.source, vaultId: query.vault_id });
+        query.source === undefined ? null : await findSource(tx, principal, { source: query.source, vaultId });
       if (source === undefined) return [];
       return readSnapshots(
         tx,

@@ -6,43 +6,13 @@
  */
 
 import { readFileSync } from "node:fs";
-import https from "node:https";
-import { setTimeout as delay } from "node:timers/promises";
+import { type PiecesTerms, sendPieces } from "../send-pieces.ts";
 
-interface Terms {
-  readonly url: string;
+interface Terms extends Omit<PiecesTerms, "body" | "ca"> {
   readonly caFile: string;
-  readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly bodyFile: string;
-  readonly pieceBytes: number;
-  readonly pauseMs: number;
 }
 
-const terms = JSON.parse(process.argv[2] ?? "") as Terms;
-const { headers, pieceBytes, pauseMs } = terms;
-const body = readFileSync(terms.bodyFile);
+const { caFile, bodyFile, ...terms } = JSON.parse(process.argv[2] ?? "") as Terms;
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const outgoing = https.request(`${terms.url}${terms.target}`, {
-  ...{ method: "POST", headers, ca: readFileSync(terms.caFile), agent: false },
-});
-const { promise: ended, resolve: end } = Promise.withResolvers<string>();
-outgoing.on("error", (error: NodeJS.ErrnoException) => end(`lost ${error.code ?? error.message}`));
-outgoing.on("finish", () => say("sent"));
-outgoing.on("response", (response) => {
-  const chunks: Buffer[] = [];
-  response.on("data", (chunk: Buffer) => chunks.push(chunk));
-  response.on("error", (error: NodeJS.ErrnoException) => end(`lost ${error.code ?? error.message}`));
-  response.on("end", () => end(`answer ${response.statusCode} ${Buffer.concat(chunks)}`));
-});
-outgoing.once("socket", (socket) => socket.once("secureConnect", () => say("begun")));
-let isOver = false;
-void ended.then(() => {
-  isOver = true;
-});
-for (let at = 0; at < body.length && !isOver; at += pieceBytes) {
-  outgoing.write(body.subarray(at, at + pieceBytes));
-  await delay(pauseMs);
-}
-outgoing.end();
-say(await ended);
+say(await sendPieces({ ...terms, ca: readFileSync(caFile, "utf8"), body: readFileSync(bodyFile) }, say));

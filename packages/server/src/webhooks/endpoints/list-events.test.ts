@@ -138,6 +138,17 @@ test("a session that is revoked gets no event that it waited for", async () => {
   assert.equal(answer.status, 401, `${accountId}: ${answer.body}`);
 });
 
+test("a removed member's wait ends, and brings no event", async () => {
+  const owner = await tokenFor(service, { role: "owner" });
+  const gone = await reader({ as: "member", kind: "dashboard", role: "viewer", accountId: owner.accountId ?? "" });
+  const waiting = gone.get("?after=0&wait=25");
+  await gone.get("?after=0");
+  const removed = await service.send("DELETE", `/v1/members/${gone.personId}`, { headers: owner.auth });
+  assert.equal(removed.status, 204, removed.body.toString());
+  const answer = await waiting;
+  assert.equal(answer.status, 401, answer.body.toString());
+});
+
 test("the stop of the service ends a wait with an answer", async () => {
   const own = await startTestService({ after });
   const { auth } = await tokenFor(own, { as: "client", kind: "api" });

@@ -1,0 +1,262 @@
+/** What the screens read, each with its key in the cache. A key begins with the noun that an event can make old. */
+
+import type { Nights, VaultUsage } from "@emanet/client/source";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { addDays, today } from "../format.ts";
+import { client } from "./client.ts";
+
+/** The API gives at most so many days at once. */
+const maxDaysAtOnce = 92;
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: ({ signal }) => client.me.get({}, { signal }),
+});
+
+export const accountQuery = queryOptions({
+  queryKey: ["account"],
+  queryFn: ({ signal }) => client.account.get({}, { signal }),
+});
+
+export interface NightBoard {
+  readonly from: string;
+  readonly to: string;
+  readonly rows: readonly Nights[];
+}
+
+export const nightsQuery = (days: number) =>
+  queryOptions({
+    queryKey: ["nights", days],
+    queryFn: async ({ signal }): Promise<NightBoard> => {
+      const to = today();
+      const from = addDays(to, 1 - days);
+      const rows: Nights[] = [];
+      for await (const row of client.nights.list.all({ from, to }, { signal })) rows.push(row);
+      return { from, to, rows };
+    },
+  });
+
+/** The usage of every vault over so many days; parts of at most 92 days, joined. */
+export const usageQuery = (days: number) =>
+  queryOptions({
+    queryKey: ["usage", days],
+    queryFn: async ({ signal }): Promise<readonly VaultUsage[]> => {
+      const last = today();
+      const vaults = new Map<string, VaultUsage>();
+      for (let left = days, to = last; left > 0; left -= maxDaysAtOnce) {
+        const part = Math.min(left, maxDaysAtOnce);
+        const from = addDays(to, 1 - part);
+        for await (const vault of client.usage.list.all({ from, to, limit: 100 }, { signal })) {
+          const later = vaults.get(vault.vault_id);
+          vaults.set(vault.vault_id, later ? { ...later, days: [...vault.days, ...later.days] } : vault);
+        }
+        to = addDays(from, -1);
+      }
+      return [...vaults.values()];
+    },
+  });
+
+export const vaultsQuery = queryOptions({
+  queryKey: ["vaults"],
+  queryFn: ({ signal }) => Array.fromAsync(client.vaults.list.all({ limit: 100 }, { signal })),
+});
+
+export const recentSnapshotsQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ["snapshots", "recent", limit],
+    queryFn: async ({ signal }) => (await client.snapshots.list({ limit, sort: "-created_at" }, { signal })).data,
+  });
+
+export const recentRestoresQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ["restores", "recent", limit],
+    queryFn: async ({ signal }) => (await client.restores.list({ limit, sort: "-created_at" }, { signal })).data,
+  });
+
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: ({ signal }) => Array.fromAsync(client.agents.list.all({ limit: 100 }, { signal })),
+});
+
+export const webhooksQuery = queryOptions({
+  queryKey: ["webhooks"],
+  queryFn: ({ signal }) => Array.fromAsync(client.webhooks.list.all({ limit: 100 }, { signal })),
+});
+
+export const taxpayersQuery = queryOptions({
+  queryKey: ["taxpayers"],
+  queryFn: ({ signal }) => Array.fromAsync(client.taxpayers.list.all({ limit: 100, state: "active" }, { signal })),
+});
+
+export const taxpayerQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["taxpayers", id],
+    queryFn: ({ signal }) => client.taxpayers.get({ id }, { signal }),
+  });
+
+export const sourcesQuery = queryOptions({
+  queryKey: ["sources"],
+  queryFn: ({ signal }) => Array.fromAsync(client.sources.list.all({ limit: 100 }, { signal })),
+});
+
+/** The newest snapshots of a vault. */
+export const vaultSnapshotsQuery = (vaultId: string) =>
+  queryOptions({
+    queryKey: ["snapshots", "vault", vaultId],
+    queryFn: async ({ signal }) =>
+      (await client.snapshots.list({ limit: 100, sort: "-created_at", vault_id: vaultId }, { signal })).data,
+  });
+
+export const snapshotQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["snapshots", id],
+    queryFn: ({ signal }) => client.snapshots.get({ id }, { signal }),
+  });
+
+/** The snapshots of the same source, newest first. */
+export const sourceSnapshotsQuery = (sourceId: string) =>
+  queryOptions({
+    queryKey: ["snapshots", "source", sourceId],
+    queryFn: async ({ signal }) =>
+      (await client.snapshots.list({ limit: 100, sort: "-created_at", source: sourceId }, { signal })).data,
+  });
+
+const treePage = 1000;
+
+/** The entries of one folder, page by page. A snapshot does not change, so they are never old. */
+export const treeQuery = (id: string, path: string) =>
+  infiniteQueryOptions({
+    queryKey: ["tree", id, path],
+    initialPageParam: "",
+    queryFn: ({ signal, pageParam }) =>
+      client.snapshots.listTree(
+        { id, limit: treePage, ...(path !== "" && { path }), ...(pageParam !== "" && { cursor: pageParam }) },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** More changes than these are not marked in the tree. */
+const maxChangePages = 5;
+
+/** What changed since the snapshot before, by path. */
+export const changesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["changes", id],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      const changes = new Map<string, string>();
+      let isWhole = true;
+      let hasBefore = false;
+      let pages = 0;
+      for await (const page of client.snapshots.diff.pages({ id, limit: treePage }, { signal })) {
+        hasBefore = page.from_snapshot_id !== null;
+        for (const { path, change } of page.data) changes.set(path, change);
+        pages += 1;
+        isWhole = !page.has_more;
+        if (pages >= maxChangePages) break;
+      }
+      return { changes, isWhole, hasBefore };
+    },
+  });
+
+export const versionsQuery = (source: string, path: string) =>
+  queryOptions({
+    queryKey: ["versions", source, path],
+    queryFn: async ({ signal }) => (await client.files.listHistory({ source, path, limit: 25 }, { signal })).data,
+  });
+
+export const restoresQuery = queryOptions({
+  queryKey: ["restores", "list"],
+  queryFn: async ({ signal }) => (await client.restores.list({ limit: 50, sort: "-created_at" }, { signal })).data,
+});
+
+export const searchQuery = (text: string) =>
+  queryOptions({
+    queryKey: ["search", text],
+    enabled: text.length >= 2,
+    queryFn: async ({ signal }) => (await client.files.search({ query: text, limit: 20 }, { signal })).data,
+  });
+
+const listPage = 100;
+
+export const snapshotsQuery = (status: "completed" | "running" | "failed" | null) =>
+  infiniteQueryOptions({
+    queryKey: ["snapshots", "list", status],
+    initialPageParam: "",
+    queryFn: ({ signal, pageParam }) =>
+      client.snapshots.list(
+        {
+          ...{ limit: listPage, sort: "-created_at" },
+          ...(status !== null && { status }),
+          ...(pageParam !== "" && { cursor: pageParam }),
+        },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+export interface AuditFilter {
+  readonly days: number;
+  readonly isFailure: boolean;
+}
+
+export const auditQuery = ({ days, isFailure }: AuditFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["audit", days, isFailure],
+    initialPageParam: "",
+    queryFn: ({ signal, pageParam }) =>
+      client.audit.listEvents(
+        {
+          limit: listPage,
+          from: new Date(`${addDays(today(), 1 - days)}T00:00:00+03:00`).toISOString(),
+          ...(isFailure && { outcome: "failure" as const }),
+          ...(pageParam !== "" && { cursor: pageParam }),
+        },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+export const auditChainQuery = queryOptions({
+  queryKey: ["audit", "chain"],
+  queryFn: ({ signal }) => client.audit.getChain({}, { signal }),
+});
+
+export const auditSharesQuery = queryOptions({
+  queryKey: ["audit", "shares"],
+  queryFn: ({ signal }) => Array.fromAsync(client.auditShares.list.all({ limit: 100 }, { signal })),
+});
+
+export const rateLimitsQuery = queryOptions({
+  queryKey: ["rate-limits"],
+  queryFn: async ({ signal }) => (await client.rateLimits.list({}, { signal })).data,
+});
+
+export const webhookQuery = (id: string) =>
+  queryOptions({ queryKey: ["webhooks", id], queryFn: ({ signal }) => client.webhooks.get({ id }, { signal }) });
+
+export const webhookStatisticsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["webhooks", id, "statistics"],
+    queryFn: ({ signal }) => client.webhooks.getStatistics({ id }, { signal }),
+  });
+
+export const deliveriesQuery = (id: string, status: "failed" | "delivered" | null) =>
+  infiniteQueryOptions({
+    queryKey: ["webhooks", id, "deliveries", status],
+    initialPageParam: "",
+    queryFn: ({ signal, pageParam }) =>
+      client.webhooks.listDeliveries(
+        { id, limit: 50, ...(status !== null && { status }), ...(pageParam !== "" && { cursor: pageParam }) },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+export const deliveryQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["webhooks", "delivery", id],
+    queryFn: ({ signal }) => client.webhookDeliveries.get({ id }, { signal }),
+  });

@@ -1,0 +1,100 @@
+/** The addresses of the application. A screen is loaded when it is first opened. */
+
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { NotFound } from "./screens/not-found.tsx";
+import { type Filter, filters } from "./screens/taxpayer-rows.ts";
+import { Shell } from "./shell/shell.tsx";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("./screens/overview.tsx"), "Overview"),
+});
+
+const taxpayers = createRoute({
+  getParentRoute: () => root,
+  path: "/app/taxpayers",
+  validateSearch: (search: Record<string, unknown>): { state?: Filter; q?: string } => ({
+    ...(isFilter(search.state) && search.state !== "all" && { state: search.state }),
+    ...(typeof search.q === "string" && search.q !== "" && { q: search.q }),
+  }),
+  component: lazyRouteComponent(() => import("./screens/taxpayers.tsx"), "Taxpayers"),
+});
+
+const taxpayer = createRoute({
+  getParentRoute: () => root,
+  path: "/app/taxpayers/$id",
+  component: lazyRouteComponent(() => import("./screens/taxpayer.tsx"), "TaxpayerScreen"),
+});
+
+const snapshots = createRoute({
+  getParentRoute: () => root,
+  path: "/app/snapshots",
+  validateSearch: (search: Record<string, unknown>): { status?: string } => texts(search, ["status"]),
+  component: lazyRouteComponent(() => import("./screens/snapshots.tsx"), "Snapshots"),
+});
+
+const snapshot = createRoute({
+  getParentRoute: () => root,
+  path: "/app/snapshots/$id",
+  validateSearch: (search: Record<string, unknown>): { path?: string; file?: string } =>
+    texts(search, ["path", "file"]),
+  component: lazyRouteComponent(() => import("./screens/snapshot.tsx"), "SnapshotScreen"),
+});
+
+const restores = createRoute({
+  getParentRoute: () => root,
+  path: "/app/restores",
+  component: lazyRouteComponent(() => import("./screens/restores.tsx"), "Restores"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/app/audit",
+  validateSearch: (search: Record<string, unknown>): { days?: string; outcome?: string } =>
+    texts({ ...search, ...(typeof search.days === "number" && { days: String(search.days) }) }, ["days", "outcome"]),
+  component: lazyRouteComponent(() => import("./screens/audit.tsx"), "Audit"),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: "/app/webhooks",
+  component: lazyRouteComponent(() => import("./screens/webhooks.tsx"), "Webhooks"),
+});
+
+const webhook = createRoute({
+  getParentRoute: () => root,
+  path: "/app/webhooks/$id",
+  component: lazyRouteComponent(() => import("./screens/webhook.tsx"), "WebhookScreen"),
+});
+
+/** The parameters of these names that are texts. */
+function texts<Name extends string>(
+  search: Record<string, unknown>,
+  names: readonly Name[],
+): Partial<Record<Name, string>> {
+  const found: Partial<Record<Name, string>> = {};
+  for (const name of names) {
+    const value = search[name];
+    if (typeof value === "string" && value !== "") found[name] = value;
+  }
+  return found;
+}
+
+function isFilter(value: unknown): value is Filter {
+  return filters.some((filter) => filter === value);
+}
+
+export const router = createRouter({
+  routeTree: root.addChildren([overview, taxpayers, taxpayer, snapshots, snapshot, restores, audit, webhooks, webhook]),
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,167 @@
+/** Shares of the audit trail: the token is shown once, every read is a record, revoking ends it at once. */
+
+import type { AuditShare, NewAuditShare } from "@emanet/client/source";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Eye } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { client, queries } from "../api/client.ts";
+import { auditSharesQuery } from "../api/queries.ts";
+import { NotConfirmed, perform } from "../api/step-up.ts";
+import { day } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field, FormError } from "../parts/field.tsx";
+import { ShownName, visibleName } from "../parts/shown-name.tsx";
+import { CopyButton, errorText, QueryView } from "../parts/states.tsx";
+import { t } from "../strings/index.ts";
+
+const messageOf = (error: unknown): string | null =>
+  error === null || error instanceof NotConfirmed ? null : errorText(error).title;
+
+export function Shares({ mayChange }: { readonly mayChange: boolean }) {
+  const shares = useQuery(auditSharesQuery);
+  const [asked, setAsked] = useState<AuditShare | null>(null);
+  return (
+    <section className="card side-card" aria-labelledby="shares-title">
+      <h2 id="shares-title">{t.audit.shares}</h2>
+      <QueryView query={shares} lines={3}>
+        {(list) =>
+          list.length === 0 ? (
+            <p className="lead">{t.audit.noShares}</p>
+          ) : (
+            <ul>
+              {list.map((share) => (
+                <li key={share.id} className="share">
+                  <strong>
+                    <ShownName name={share.label} />
+                  </strong>
+                  <ShareTag status={share.status} />
+                  <span>{t.audit.until(day(share.expires_at))}</span>
+                  {share.status === "active" && mayChange && (
+                    <Button size="small" look="danger" onClick={() => setAsked(share)}>
+                      {t.audit.revoke}
+                    </Button>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </QueryView>
+      <p className="shares-note">
+        <Eye size={14} aria-hidden="true" /> {t.audit.sharesNote}
+      </p>
+      {asked !== null && <RevokeDialog share={asked} onClose={() => setAsked(null)} />}
+    </section>
+  );
+}
+
+function ShareTag({ status }: { readonly status: string }) {
+  if (status === "active") return <span className="tag tag-ok">{t.audit.active}</span>;
+  return <span className="tag">{status === "revoked" ? t.audit.revoked : t.audit.expired}</span>;
+}
+
+function RevokeDialog({ share, onClose }: { readonly share: AuditShare; readonly onClose: () => void }) {
+  const work = useMutation({
+    mutationFn: () =>
+      perform(({ idempotencyKey: _key, ...options }) => client.auditShares.revoke({ id: share.id }, options)),
+    onSuccess: async () => {
+      onClose();
+      await queries.invalidateQueries({ queryKey: ["audit"] });
+    },
+  });
+  return (
+    <Dialog title={t.audit.revokeAsk(visibleName(share.label))} className="dialog-narrow" onClose={onClose}>
+      <div className="dialog-body">
+        <p>{t.audit.revokeDetail}</p>
+        <FormError text={messageOf(work.error)} />
+        <div className="dialog-actions">
+          <Button onClick={onClose}>{t.cancel}</Button>
+          <Button look="danger-primary" busy={work.isPending} onClick={() => work.mutate()}>
+            {t.audit.revoke}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The service's longest share. */
+const maxDays = 90;
+
+export function NewShare({ onClose }: { readonly onClose: () => void }) {
+  const [label, setLabel] = useState("");
+  const [days, setDays] = useState(30);
+  const [showsPersons, setShowsPersons] = useState(false);
+  const work = useMutation({
+    mutationFn: (): Promise<NewAuditShare> =>
+      perform((options) => client.auditShares.create({ body: { label, days, show_persons: showsPersons } }, options)),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["audit"] }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    work.mutate();
+  };
+  if (work.data !== undefined) return <TokenDialog token={work.data.token} onClose={onClose} />;
+  return (
+    <Dialog title={t.audit.share} className="dialog-narrow" onClose={onClose}>
+      <form className="dialog-body" onSubmit={submit}>
+        <FormError text={messageOf(work.error)} />
+        <Field label={t.audit.shareLabel}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="input"
+              required
+              maxLength={100}
+              value={label}
+              onChange={(event) => setLabel(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t.audit.shareDays}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="input"
+              type="number"
+              required
+              min={1}
+              max={maxDays}
+              value={days}
+              onChange={(event) => setDays(event.target.valueAsNumber)}
+            />
+          )}
+        </Field>
+        <label className="check">
+          <input type="checkbox" checked={showsPersons} onChange={(event) => setShowsPersons(event.target.checked)} />
+          {t.audit.sharePersons}
+        </label>
+        <div className="dialog-actions">
+          <Button onClick={onClose}>{t.cancel}</Button>
+          <Button look="primary" type="submit" busy={work.isPending}>
+            {t.audit.shareMake}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function TokenDialog({ token, onClose }: { readonly token: string; readonly onClose: () => void }) {
+  return (
+    <Dialog title={t.audit.shareToken} className="dialog-narrow" onClose={onClose}>
+      <div className="dialog-body">
+        <p>{t.audit.shareTokenDetail}</p>
+        <p className="secret">
+          <code>{token}</code> <CopyButton text={token} />
+        </p>
+        <div className="dialog-actions">
+          <Button look="primary" onClick={onClose}>
+            {t.close}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,195 @@
+/** Audit trail: who did what to what, in a chain that proves itself; export, and shares with outside auditors. */
+
+import type { AuditRecord } from "@emanet/client/source";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Cpu, KeyRound, Share2, ShieldCheck, User } from "lucide-react";
+import { useState } from "react";
+import { auditChainQuery, auditQuery } from "../api/queries.ts";
+import { rolesWith, useRights } from "../api/rights.ts";
+import { clockWithSeconds, dayKey, recently, shortDay, today } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Segments } from "../parts/segments.tsx";
+import { ShownName } from "../parts/shown-name.tsx";
+import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
+import { Screen } from "../shell/screen.tsx";
+import { t } from "../strings/index.ts";
+import { ExportCard } from "./audit-export.tsx";
+import { NewShare, Shares } from "./audit-shares.tsx";
+
+export function Audit() {
+  const { may, role, isSuspended } = useRights();
+  const [isSharing, setSharing] = useState(false);
+  const mayShare = role === "owner" || role === "manager";
+  const why = isSuspended ? t.states.suspendedAction : t.states.noPermission(t.roles.manager ?? "");
+  return (
+    <Screen
+      title={t.audit.title}
+      actions={
+        <Button
+          icon={<Share2 size={16} aria-hidden="true" />}
+          unavailable={mayShare && !isSuspended ? undefined : why}
+          onClick={() => setSharing(true)}
+        >
+          {t.audit.share}
+        </Button>
+      }
+    >
+      {may("audit:read") ? (
+        <div className="audit">
+          <Chain />
+          <div className="audit-columns">
+            <Records />
+            <div className="audit-side">
+              <ExportCard />
+              <Shares mayChange={mayShare} />
+            </div>
+          </div>
+        </div>
+      ) : (
+        <NoPermission roles={rolesWith("audit:read")} />
+      )}
+      {isSharing && <NewShare onClose={() => setSharing(false)} />}
+    </Screen>
+  );
+}
+
+function Chain() {
+  const chain = useQuery(auditChainQuery);
+  return (
+    <section className="card chain" aria-labelledby="chain-title">
+      <QueryView query={chain} lines={2}>
+        {({ records, last_checkpoint_at: at, last_checkpoint_seq: seq }) => (
+          <>
+            <span className="chain-icon">
+              <ShieldCheck size={20} aria-hidden="true" />
+            </span>
+            <div>
+              <h2 id="chain-title">{t.audit.intact(records)}</h2>
+              <p>
+                {t.audit.intactDetail}
+                {at !== null && seq !== null && ` ${t.audit.checkpoint(recently(at).toLocaleLowerCase("tr"), seq)}`}
+              </p>
+            </div>
+            <a className="button button-plain button-small" href="/docs">
+              {t.audit.verify}
+            </a>
+          </>
+        )}
+      </QueryView>
+    </section>
+  );
+}
+
+const periods = ["7", "30", "90"] as const;
+
+function Records() {
+  const { days = "7", outcome = "all" } = useSearch({ from: "/app/audit" });
+  const navigate = useNavigate({ from: "/app/audit" });
+  const period = periods.find((one) => one === days) ?? "7";
+  const isFailure = outcome === "failure";
+  const records = useInfiniteQuery(auditQuery({ days: Number(period), isFailure }));
+  const texts = { "7": t.audit.days7, "30": t.audit.days30, "90": t.audit.days90 };
+  return (
+    <section className="card audit-records" aria-label={t.audit.title}>
+      <div className="audit-filters">
+        <Segments
+          label={t.audit.range}
+          value={period}
+          onValue={(value) => void navigate({ search: (before) => ({ ...before, days: value }), replace: true })}
+          options={periods.map((value) => ({ value, text: texts[value] }))}
+        />
+        <Segments
+          label={t.audit.outcome}
+          value={isFailure ? "failure" : "all"}
+          onValue={(value) => void navigate({ search: (before) => ({ ...before, outcome: value }), replace: true })}
+          options={[
+            { value: "all", text: t.audit.all },
+            { value: "failure", text: t.audit.failures },
+          ]}
+        />
+      </div>
+      <QueryView query={records} lines={10}>
+        {({ pages }) => {
+          const list = pages.flatMap(({ data }) => data);
+          if (list.length === 0) return <Empty title={t.audit.empty} />;
+          return (
+            <>
+              <Table list={list} />
+              {records.hasNextPage && (
+                <p className="more">
+                  <Button busy={records.isFetchingNextPage} onClick={() => void records.fetchNextPage()}>
+                    {t.more}
+                  </Button>
+                </p>
+              )}
+            </>
+          );
+        }}
+      </QueryView>
+    </section>
+  );
+}
+
+function Table({ list }: { readonly list: readonly AuditRecord[] }) {
+  return (
+    <table className="table audit-table">
+      <thead>
+        <tr>
+          <th scope="col">{t.audit.time}</th>
+          <th scope="col">{t.audit.who}</th>
+          <th scope="col">{t.audit.what}</th>
+          <th scope="col" className="hide-narrow">
+            {t.audit.target}
+          </th>
+          <th scope="col">{t.audit.hash}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.map((record) => (
+          <Row key={record.id} record={record} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ record }: { readonly record: AuditRecord }) {
+  const { occurred_at: at, actor, person, action, outcome, targets, hash } = record;
+  const kind = t.audit.actors[actor.kind] ?? actor.kind;
+  return (
+    <tr>
+      <td>
+        {dayKey(at) === today() ? "" : `${shortDay(at)} `}
+        {clockWithSeconds(at)}
+      </td>
+      <th scope="row">
+        <span className="actor">
+          <span className="actor-icon">
+            <ActorIcon kind={actor.kind} />
+          </span>
+          <span>
+            <ShownName name={person ?? kind} />
+            {person !== null && <span>{kind}</span>}
+          </span>
+        </span>
+      </th>
+      <td>
+        <code>{action}</code>
+        {outcome === "failure" && <span className="tag tag-failed">{t.audit.failed}</span>}
+      </td>
+      <td className="hide-narrow">{targets.map(({ type }) => type).join(", ")}</td>
+      <td className="link-of-chain">
+        <code title={hash}>
+          {hash.slice(0, 4)}…{hash.slice(-4)}
+        </code>
+      </td>
+    </tr>
+  );
+}
+
+function ActorIcon({ kind }: { readonly kind: string }) {
+  if (kind === "client") return <KeyRound size={13} aria-hidden="true" />;
+  if (kind === "agent") return <Cpu size={13} aria-hidden="true" />;
+  return kind === "system" ? <ShieldCheck size={13} aria-hidden="true" /> : <User size={13} aria-hidden="true" />;
+}

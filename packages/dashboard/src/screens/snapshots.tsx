@@ -1,0 +1,97 @@
+/** All snapshots, newest first; the status is in the address. */
+
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { History } from "lucide-react";
+import { snapshotsQuery, vaultsQuery } from "../api/queries.ts";
+import { useRights } from "../api/rights.ts";
+import { dayAndTime, size } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Glyph } from "../parts/glyph.tsx";
+import { Segments } from "../parts/segments.tsx";
+import { ShownName } from "../parts/shown-name.tsx";
+import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
+import { Screen } from "../shell/screen.tsx";
+import { t } from "../strings/index.ts";
+import { snapshotStatus } from "./taxpayer.tsx";
+
+const statuses = ["all", "completed", "running", "failed"] as const;
+type ShownStatus = (typeof statuses)[number];
+
+export function Snapshots() {
+  const { may } = useRights();
+  const { status = "all" } = useSearch({ from: "/app/snapshots" });
+  const navigate = useNavigate({ from: "/app/snapshots" });
+  const chosen = statuses.find((one) => one === status) ?? "all";
+  return (
+    <Screen title={t.snapshots.title}>
+      {may("snapshots:read") ? (
+        <>
+          <div className="filter-bar">
+            <Segments
+              label={t.taxpayers.status}
+              value={chosen}
+              onValue={(value) => void navigate({ search: value === "all" ? {} : { status: value }, replace: true })}
+              options={statuses.map((value) => ({ value, text: t.snapshots[value] }))}
+            />
+          </div>
+          <List status={chosen} />
+        </>
+      ) : (
+        <NoPermission roles={["owner", "manager", "operator", "viewer"]} />
+      )}
+    </Screen>
+  );
+}
+
+function List({ status }: { readonly status: ShownStatus }) {
+  const snapshots = useInfiniteQuery(snapshotsQuery(status === "all" ? null : status));
+  const { data: vaults = [] } = useQuery(vaultsQuery);
+  const names = new Map(vaults.map(({ id, name }) => [id, name]));
+  return (
+    <QueryView query={snapshots} lines={10}>
+      {({ pages }) => {
+        const list = pages.flatMap(({ data }) => data);
+        if (list.length === 0)
+          return (
+            <Empty
+              icon={<History size={28} aria-hidden="true" />}
+              title={status === "all" ? t.snapshots.empty : t.snapshots.noMatch}
+              {...(status === "all" && { detail: t.snapshots.emptyDetail })}
+            />
+          );
+        return (
+          <>
+            <ul className="card rows snapshots">
+              {list.map((snapshot) => (
+                <li key={snapshot.id} className="row">
+                  <Glyph status={snapshotStatus(snapshot)} />
+                  <div>
+                    <Link to="/app/snapshots/$id" params={{ id: snapshot.id }} className="row-link">
+                      <strong>
+                        <ShownName name={names.get(snapshot.vault_id) ?? snapshot.source.name} />
+                      </strong>
+                    </Link>
+                    <span>
+                      <ShownName name={snapshot.source.name} />
+                      {snapshot.failure !== null && `. ${snapshot.failure.detail}`}
+                    </span>
+                  </div>
+                  {snapshot.size_bytes !== null && <span className="row-note">{size(snapshot.size_bytes)}</span>}
+                  <span className="row-note">{dayAndTime(snapshot.created_at)}</span>
+                </li>
+              ))}
+            </ul>
+            {snapshots.hasNextPage && (
+              <p className="more">
+                <Button busy={snapshots.isFetchingNextPage} onClick={() => void snapshots.fetchNextPage()}>
+                  {t.more}
+                </Button>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </QueryView>
+  );
+}

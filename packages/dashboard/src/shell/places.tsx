@@ -1,0 +1,59 @@
+/** The places of the navigation: who sees them, and where they lead. */
+
+import { History, LayoutDashboard, RotateCcw, ScrollText, Users, Webhook } from "lucide-react";
+import type { ComponentType } from "react";
+import type { Right } from "../api/rights.ts";
+import { t } from "../strings/index.ts";
+
+export interface Place {
+  readonly to: "/" | "/app/taxpayers" | "/app/snapshots" | "/app/restores" | "/app/audit" | "/app/webhooks";
+  readonly text: string;
+  readonly short?: string;
+  readonly Icon: ComponentType<{ readonly size?: number; readonly "aria-hidden"?: "true" }>;
+  readonly right: Right;
+  /** The key after G. */
+  readonly key?: string;
+  readonly badge?: "nights" | "webhooks";
+}
+
+export interface PlaceGroup {
+  readonly title: string | null;
+  readonly places: readonly Place[];
+}
+
+/** Groups without a place that the role may open are left out. */
+export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] {
+  const groups: readonly PlaceGroup[] = [
+    {
+      title: null,
+      places: [
+        {
+          ...{ to: "/", text: t.nav.overview, short: t.nav.overviewShort, Icon: LayoutDashboard },
+          ...{ right: "snapshots:read", key: "o" },
+        },
+        {
+          ...{ to: "/app/taxpayers", text: t.nav.taxpayers, Icon: Users },
+          ...{ right: "taxpayers:read", key: "m", badge: "nights" },
+        },
+        { to: "/app/snapshots", text: t.nav.snapshots, Icon: History, right: "snapshots:read", key: "y" },
+        { to: "/app/restores", text: t.nav.restores, Icon: RotateCcw, right: "restores:read", key: "g" },
+      ],
+    },
+    {
+      title: t.nav.connections,
+      places: [{ to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read" }],
+    },
+    {
+      title: t.nav.trust,
+      places: [
+        {
+          ...{ to: "/app/audit", text: t.nav.audit, short: t.nav.auditShort, Icon: ScrollText },
+          ...{ right: "audit:read", key: "d" },
+        },
+      ],
+    },
+  ];
+  return groups
+    .map((group) => ({ ...group, places: group.places.filter(({ right }) => may(right)) }))
+    .filter(({ places }) => places.length > 0);
+}

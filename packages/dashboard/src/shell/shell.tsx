@@ -1,0 +1,117 @@
+/**
+ * The frame of every screen: who is signed in decides what is in it. Without a session it is the sign-in screen; when the
+ * session ends while the page is open, sign-in comes over the page and the page stays as it is.
+ */
+
+import { useQuery } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect } from "react";
+import { queries } from "../api/client.ts";
+import { accountQuery, meQuery } from "../api/queries.ts";
+import { sessionState } from "../api/session.ts";
+import { useObservable } from "../observable.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ErrorCard, Skeleton } from "../parts/states.tsx";
+import { t } from "../strings/index.ts";
+import { OfflineBar, SuspendedBar } from "./bars.tsx";
+import { searchIsOpen } from "./keys.ts";
+import { SideBar } from "./side-bar.tsx";
+import { StepUpDialog } from "./step-up-dialog.tsx";
+import { MobileTop, TabBar } from "./tab-bar.tsx";
+
+const SignIn = lazy(async () => ({ default: (await import("../screens/sign-in.tsx")).SignIn }));
+const SignInForm = lazy(async () => ({ default: (await import("../screens/sign-in-form.tsx")).SignInForm }));
+
+export function Shell() {
+  const state = useObservable(sessionState);
+  if (state === "out") {
+    return (
+      <Suspense>
+        <SignIn />
+      </Suspense>
+    );
+  }
+  return (
+    <>
+      <SignedIn />
+      {state === "over" && <SessionOver />}
+    </>
+  );
+}
+
+const loadSearch = () => import("./search-dialog.tsx");
+const SearchDialog = lazy(async () => ({ default: (await loadSearch()).SearchDialog }));
+
+/** After the first screen has loaded what it needs. */
+const searchAheadMs = 1_000;
+
+/** Ctrl K opens the search from everywhere. */
+function SearchPlace() {
+  const isOpen = useObservable(searchIsOpen);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      searchIsOpen.set(true);
+    };
+    addEventListener("keydown", onKey);
+    // Loaded ahead, so that the first letters typed after Ctrl K are not lost.
+    const ahead = setTimeout(() => void loadSearch(), searchAheadMs);
+    return () => {
+      removeEventListener("keydown", onKey);
+      clearTimeout(ahead);
+    };
+  }, []);
+  if (!isOpen) return null;
+  return (
+    <Suspense>
+      <SearchDialog onClose={() => searchIsOpen.set(false)} />
+    </Suspense>
+  );
+}
+
+function SessionOver() {
+  // What failed while nobody was signed in is read again.
+  useEffect(() => () => void queries.invalidateQueries(), []);
+  return (
+    <Dialog title={t.states.sessionOver} onClose={() => undefined} className="dialog-narrow" mustAnswer>
+      <div className="dialog-body">
+        <p className="lead">{t.states.sessionOverDetail}</p>
+        <Suspense fallback={<Skeleton />}>
+          <SignInForm />
+        </Suspense>
+      </div>
+    </Dialog>
+  );
+}
+
+function SignedIn() {
+  const me = useQuery(meQuery);
+  const isMember = me.data !== undefined && me.data.role !== "staff";
+  const { data: account } = useQuery({ ...accountQuery, enabled: isMember });
+  if (me.data === undefined) {
+    if (me.isPending) return <div className="app app-waiting" />;
+    return (
+      <main className="content">
+        <ErrorCard error={me.error} retry={() => void me.refetch()} />
+      </main>
+    );
+  }
+  return (
+    <div className="app">
+      <a className="skip" href="#content">
+        {t.skip}
+      </a>
+      <SideBar me={me.data} account={account} />
+      <MobileTop me={me.data} account={account} />
+      <div className="stage">
+        <OfflineBar />
+        {account?.state === "suspended" && <SuspendedBar />}
+        <Outlet />
+      </div>
+      <TabBar />
+      <StepUpDialog />
+      <SearchPlace />
+    </div>
+  );
+}

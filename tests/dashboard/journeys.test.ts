@@ -1,0 +1,161 @@
+// long: 40 s
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import {
+  assertClean,
+  assertFits,
+  axeFindings,
+  type OpenedPage,
+  openDashboard,
+  setLook,
+  sharedBrowser,
+  signIn,
+  startOffice,
+} from "./testing.ts";
+
+const office = await startOffice({ after });
+const browserFor = sharedBrowser({ after });
+/** Signed in by the first test; the others go on with it, because signing in is slow on purpose. */
+let dashboard: OpenedPage | undefined;
+
+test("a wrong code says so at the form and keeps what was typed", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  const { page } = await openDashboard(browser, office);
+  await page.goto(office.service.url);
+  await page.getByLabel("E-posta").fill(office.login.email);
+  await page.getByLabel("Parola", { exact: true }).fill("yanlış");
+  await page.getByLabel("Doğrulama kodu").fill("000 000");
+  await page.getByRole("button", { name: "Oturum aç" }).click();
+  await page.getByText("E-posta, parola veya kod yanlış").waitFor();
+  assert.equal(await page.getByLabel("E-posta").inputValue(), office.login.email);
+});
+
+test("a newcomer signs in with first-run.json and sees the three steps; the address and the storage have no token", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  dashboard = await openDashboard(browser, office);
+  const { page } = dashboard;
+  await page.goto(office.service.url);
+  await page.getByRole("heading", { name: "Oturum açın" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await signIn(page, office);
+  await page.getByRole("heading", { name: "Üç adımda ilk yedeğiniz" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const kept = await page.evaluate<string>(
+    "JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, document.cookie])",
+  );
+  assert.doesNotMatch(kept, /eyJ|[A-Za-z0-9_-]{40}/);
+  assertClean(dashboard, "first run");
+});
+
+test("the overview says how the night went: both languages and themes, 1440, 768 and 390 px, without a finding of axe", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  for (const name of ["Çamlıbel Lokantası", "Ilıcak Elektrik", "İğdeli Oto"]) await office.backedUp(name);
+  const turkish = "3 mükellefin 3’ü yedeklendi";
+  const looks = [
+    { language: "tr", colorScheme: "light", width: 1440, sentence: turkish },
+    { language: "en", colorScheme: "dark", width: 768, sentence: "3 of 3 taxpayers backed up" },
+    { language: "tr", colorScheme: "dark", width: 390, sentence: turkish },
+  ] as const;
+  for (const { sentence, ...look } of looks) {
+    await setLook(page, look);
+    await page.reload();
+    await page.getByRole("heading", { name: sentence }).waitFor();
+    await page.getByText("Çamlıbel Lokantası").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    assert.deepEqual(await axeFindings(page), [], JSON.stringify(look));
+    assert.equal(await page.locator("html").getAttribute("lang"), look.language);
+    await assertFits(page, look.width);
+    assertClean(dashboard, sentence);
+  }
+});
+
+test("a pasted list is checked line by line and imported; the list of taxpayers is clean, wide and narrow", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await page.goto(`${office.service.url}/app/taxpayers`);
+  await page.getByRole("link", { name: "Çamlıbel Lokantası" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.getByRole("button", { name: "Listeden aktar" }).first().click();
+  await page.getByRole("textbox", { name: "Liste" }).fill("Şahin Nakliyat; 1234567808\nYanlış Ltd\t1234567809\n");
+  await page.getByText("1 satır okunamadı").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.getByRole("button", { name: "1 mükellefi aktar" }).click();
+  await page.getByText("1 mükellef eklendi").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Şahin Nakliyat" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("ılıcak");
+  await page.getByRole("link", { name: "Şahin Nakliyat" }).waitFor({ state: "detached" });
+  assert.match(page.url(), /q=/);
+  await setLook(page, { language: "en", colorScheme: "dark", width: 390 });
+  await page.reload();
+  await page.getByRole("link", { name: "Ilıcak Elektrik" }).click();
+  await page.getByRole("heading", { name: "Ilıcak Elektrik" }).waitFor();
+  await page.getByText("2 files").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  assertClean(dashboard, "taxpayers");
+});
+
+test("a file is found by part of its name and downloaded with the keyboard alone; it is byte for byte the file", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await office.indexed("yevmiye");
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await page.goto(office.service.url);
+  await page.getByRole("heading", { name: "yedeklendi" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await page.keyboard.type("yevm");
+  await page
+    .getByRole("option", { name: /yevmiye\.xml/ })
+    .first()
+    .waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Control+d")]);
+  assert.equal(await readFile(await download.path(), "utf8"), "<defter/>");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "yevmiye.xml" }).waitFor();
+  await page.getByText("1 sürüm").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  assertClean(dashboard, "search");
+});
+
+test("chosen files are restored as an archive, watched to the end and downloaded", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.getByLabel("yevmiye.xml seç").check();
+  await page.getByRole("button", { name: "Geri yükle", exact: true }).click();
+  await page.getByRole("heading", { name: "Dosyalar nereye gelsin?" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.getByRole("button", { name: "1 öğeyi geri yükle" }).click();
+  await page.getByText("Tamamlandı").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "İndir" }).click(),
+  ]);
+  assert.match(download.suggestedFilename(), /\.zip$/);
+  assertClean(dashboard, "restore");
+});
+
+test("signing out in one tab signs out the other", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await page.reload();
+  const other = await page.context().newPage();
+  await other.setViewportSize({ width: 1440, height: 900 });
+  await other.goto(office.service.url);
+  await other
+    .getByRole("button", { name: /Hesabım/ })
+    .first()
+    .click();
+  await other.getByRole("button", { name: "Oturumu kapat" }).first().click();
+  await page.getByRole("heading", { name: "Oturum açın" }).waitFor();
+});

@@ -44,7 +44,7 @@ const lagAccounts = 100;
 const eventsPerSecond = 1_000;
 const perCommit = 10;
 const commitsAtOnce = 8;
-const lagRounds = 3;
+const lagRounds = 5;
 
 interface Readings {
   readonly count: number;

@@ -40,6 +40,12 @@ import { openSecret } from "./store.ts";
  * this process, the end of a turn and a moved clock wake it at once.
  */
 const lookMs = 200;
+/**
+ * The same for {@link busyMs} after the last claim: where events come one after the other, the next one must not wait for a whole
+ * {@link lookMs} because a look came a moment too early.
+ */
+const busyLookMs = 25;
+const busyMs = 1_000;
 /** Longer than the second in which commits of other processes notify at most once. */
 const activeMs = 3_000;
 /** Between two looks while nothing happens: for a notice that was lost, and for webhooks of a worker that died. */
@@ -101,6 +107,7 @@ export class DeliveryWorker {
   #woken = Promise.withResolvers<void>();
   #isStopping = false;
   #activeUntilMs = 0;
+  #busyUntilMs = 0;
   /** As of the last look. */
   #nextDueAt: Date | null = null;
   #renewedAtMs = monotonicMs();
@@ -160,6 +167,7 @@ export class DeliveryWorker {
   }
 
   #pauseMs(): number {
+    if (monotonicMs() < this.#busyUntilMs) return busyLookMs;
     if (monotonicMs() < this.#activeUntilMs || this.#held.size > 0) return lookMs;
     const dueInMs = this.#nextDueAt === null ? idleMs : this.#nextDueAt.getTime() - this.#parts.clock.now().getTime();
     return Math.min(idleMs, Math.max(lookMs, dueInMs));
@@ -210,7 +218,10 @@ export class DeliveryWorker {
       const [loaded, deliveries] = await Promise.all([loadWebhooks(tx, claimed), loadDue(tx, wanted, latersPerTurn)]);
       return { ids: claimed, webhooks: loaded, due: deliveries };
     });
-    if (ids.length > 0) this.#activeUntilMs = monotonicMs() + activeMs;
+    if (ids.length > 0) {
+      this.#activeUntilMs = monotonicMs() + activeMs;
+      this.#busyUntilMs = monotonicMs() + busyMs;
+    }
     for (const id of ids) this.#held.set(id, { webhookId: id, untilMs: askedAtMs + leaseMs, isLost: false });
     try {
       await this.#refuse(webhooks);

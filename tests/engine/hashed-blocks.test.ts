@@ -7,16 +7,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { FrameRow } from "../../packages/engine/src/catalog/catalog.ts";
-import { parseDataFrame } from "../../packages/engine/src/format/data-frame.ts";
-import { openFrame, readFrameHeader, sealFrame } from "../../packages/engine/src/format/frame.ts";
-import {
-  frameKey,
-  openContentKey,
-  parseSessionHeader,
-  sessionBinding,
-} from "../../packages/engine/src/format/session-header.ts";
 import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
-import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import { sealFalseFrames } from "../../packages/engine/src/testing/false-frames.ts";
 import {
   describeTree,
   openTestEnvironment,
@@ -39,29 +31,8 @@ async function prepare(t: { after(fn: () => void): void }) {
   const store = new MemoryStore();
   const env = await openTestEnvironment(store);
   const { snapshot } = await env.backup(from);
-  const lie = async () => {
-    for await (const row of allFrameRows(env.vault.catalog))
-      if (row.kind === "data") await replaceByFalseFrame(env, store, row);
-  };
+  const lie = () => sealFalseFrames(env.vault);
   return { folder, from, env, store, snapshot, lie };
-}
-
-async function replaceByFalseFrame(env: TestEnvironment, store: MemoryStore, row: FrameRow): Promise<void> {
-  const name = env.vault.names.pack(row.pack);
-  const pack = Buffer.from(await store.get(name));
-  const sealed = pack.subarray(row.offset, row.offset + row.length);
-  const header = readFrameHeader(sealed);
-  const session = parseSessionHeader((await env.vault.catalog.session(row.session))?.header ?? Buffer.alloc(0));
-  const contentKey = openContentKey(env.vault.keys, session);
-  const key = frameKey(contentKey, header);
-  const binding = sessionBinding(session);
-  const plain = openFrame(sealed, key, binding);
-  assert.ok(parseDataFrame(plain).blocks.length > 0);
-  plain[0] = (plain[0] ?? 0) ^ 1;
-  const again = sealFrame({ ...header, contentKey, binding }, plain, header.codec === 0 ? "none" : "fast");
-  assert.equal(again.length, row.length);
-  pack.set(again, row.offset);
-  await store.put(name, pack);
 }
 
 test("a restore hashes content that is not verified, and names a bit that flipped before sealing", async (t) => {

@@ -5,6 +5,7 @@ export { openFrame } from "../format/frame.ts";
 export * from "./catalog-conformance.ts";
 export * from "./catalog-content.ts";
 export * from "./catalog-fixture.ts";
+export { sealFalseFrames } from "./false-frames.ts";
 export { SeededRandom } from "./random-tree.ts";
 export { playActors, type SimulatedCatalogs, simulatedProcess } from "./simulation.ts";
 export * from "./target-doubles.ts";

@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
 import { after, test } from "node:test";
+import { sealFalseFrames } from "@emanet/engine/testing";
 import { receive, seenIn, testSpool } from "../archives/testing.ts";
 import { endMark, eventsOf, member, type SnapshotJson, snapshotTest } from "../snapshots/testing.ts";
 import { listIn } from "../testing/lists.ts";
+import { makeVault } from "../vaults/testing.ts";
 import { download, manyRestores, restored } from "./testing.ts";
 
 const env = await snapshotTest({ after }, manyRestores);
@@ -94,6 +96,23 @@ test("exactly the files that cannot be read are named; the restore fails, or has
     await archive.remove();
     for (const name of [...names, "d/link of 5", "z.txt"]) assert.equal(seen.includes(name), !bad.includes(name), name);
   }
+});
+
+test("content that was verified before is hashed again: a frame that opens with another content fails the restore", async () => {
+  const body = Buffer.concat([member({ name: "e/a.bin" }, noise(1_500_000, 90)), endMark]);
+  const { json } = await env.upload(
+    `source=hashed&vault_id=${await makeVault(env.service, await env.as({ role: "owner" }))}`,
+    body,
+  );
+  await env.until(async () => ((await env.get(`/v1/snapshots/${json?.id}`)).json?.verified_at === null ? null : true));
+  const own = await env.service.running.services?.vaults.open(env.accountId, String(json?.vault_id));
+  await sealFalseFrames(own ?? assert.fail("no vault"));
+  const failed = await restored(env, { snapshot_id: json?.id });
+  assert.deepEqual([failed.status, failed.failure?.code], ["failed", "content_damaged"]);
+  assert.deepEqual(
+    failed.warnings.map(({ path }) => path),
+    ["e/a.bin"],
+  );
 });
 
 test("warnings are listed page by page, in the order of the archive", async () => {

@@ -293,6 +293,7 @@ const operationsWithMails: Readonly<Record<string, () => Promise<void>>> = {
 /** Operations that could change access but cause no mail, with the reason. */
 const operationsWithoutMails: Readonly<Record<string, string>> = {
   "account.update": "data and settings of the account; they give no access",
+  "account.close": "ends what the account may do; owners get the mail of every act that waits",
   "members.erase": "erases the data of a person who was removed; it gives no access",
   "sessions.end": "ends access and gives none",
   "oauth_grants.end": "ends access and gives none",

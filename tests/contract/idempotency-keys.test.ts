@@ -186,6 +186,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const by = await tokenFor(service);
     return { by, id: await makeSuspicious(service, await snapshotOf(by)) };
   },
+  "account.close": async () => ({ by: await tokenFor(service) }),
   "pending_acts.cancel": async () => {
     const by = await tokenFor(service);
     const { id } = await made("/v1/vaults", { name: "Kasa" }, by.auth);

@@ -134,6 +134,8 @@ const programToken = async () =>
 const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "account.get": async () => (await owner()).client.account.get(),
   "account.update": async () => (await owner()).client.account.update({ body: { name: "Başka Ofis" } }),
+  "account.close": async () => (await owner()).client.account.close(),
+  "account.export": async () => (await (await owner()).client.account.export()).text(),
   "oauthClients.list": async () => (await owner()).client.oauthClients.list({ limit: 5 }),
   "oauthClients.create": async () => (await owner()).client.oauthClients.create({ body: newClient }),
   "oauthClients.get": async () => {

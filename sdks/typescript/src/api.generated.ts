@@ -189,6 +189,22 @@ export interface EmanetApi {
     readonly update: Operation<{
       readonly body?: AccountChange;
     }, Account>;
+    /**
+     * Close the account. `POST /v1/account/close`
+     *
+     * The account is closed in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then members can read and restore for 90 days, until `erase_after` of the account. Nothing expires, nobody writes, and open uploads end. Holds and locks can still be set. Refused while a snapshot is held or locked, now and when the time has come. Owners only, with a fresh second factor.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, or a code of every operation.
+     */
+    readonly close: Operation<Record<string, never>, PendingAct>;
+    /**
+     * Export the account. `GET /v1/account/export`
+     *
+     * Everything that the service has about the account, a JSON object a line: `account`, `member`, `oauth_client`, `vault`, `taxpayer`, `source`, `retention_policy`, `agent`, `webhook`, `snapshot`. The first line says what it is, the last one counts the others; a file without it is not whole. The content of a snapshot is `snapshots.read_archive`, its proof `snapshots.read_receipt`, the audit trail `audit.export`. Tax numbers are masked. Secrets are not in it. This also works while the account is closed. Owners only.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, or a code of every operation.
+     */
+    readonly export: BytesOperation<Record<string, never>>;
   };
   readonly oauthClients: {
     /**
@@ -1490,7 +1506,7 @@ export interface EmanetApi {
      *
      * Nobody removes the snapshot while it is held, by no rule and by no deletion, owners and staff included. A release that waits is canceled. Only owners, with a fresh second factor.
      *
-     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly setHold: Operation<{
       /** Id of the snapshot. */
@@ -1513,7 +1529,7 @@ export interface EmanetApi {
      *
      * Nobody removes the snapshot before the lock ends, owners and staff included, and nobody shortens the lock. It can be extended; at most 11 years from now. Only owners, with a fresh second factor.
      *
-     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `retention_locked`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `retention_locked`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly lock: Operation<{
       /** Id of the snapshot. */
@@ -1669,7 +1685,7 @@ export interface EmanetApi {
      *
      * Nothing of it happens. Any owner can do this, also if another member started it. As canceling removes nothing, it needs no fresh second factor.
      *
-     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
      */
     readonly cancel: Operation<{
       /** Id of the act. */
@@ -3034,6 +3050,7 @@ export const operations = {
   "snapshots.releaseHold": {"method":"DELETE","path":"/v1/snapshots/{id}/hold","reply":"json"},
   "snapshots.lock": {"method":"PUT","path":"/v1/snapshots/{id}/lock","body":"json","reply":"json"},
   "snapshots.accept": {"method":"POST","path":"/v1/snapshots/{id}/accept","keyed":true,"reply":"json"},
+  "account.close": {"method":"POST","path":"/v1/account/close","keyed":true,"reply":"json"},
   "pendingActs.list": {"method":"GET","path":"/v1/pending-acts","query":["limit","cursor","sort","state"],"reply":"json"},
   "pendingActs.cancel": {"method":"POST","path":"/v1/pending-acts/{id}/cancel","keyed":true,"reply":"json"},
   "reads.open": {"method":"POST","path":"/v1/snapshots/{id}/read/open","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
@@ -3086,6 +3103,7 @@ export const operations = {
   "members.erase": {"method":"POST","path":"/v1/members/{id}/erase","keyed":true,"reply":"empty"},
   "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
   "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
+  "account.export": {"method":"GET","path":"/v1/account/export","reply":"bytes"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

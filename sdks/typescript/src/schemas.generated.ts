@@ -29,8 +29,9 @@ export interface Account {
   readonly package: "starter" | "professional" | "accountant" | "corporate" | (string & {});
   /** The features that the account may use: those of its package, with the overrides of this account. */
   readonly entitlements: readonly string[];
-  /** A suspended account can read and restore, but not write. */
+  /** A suspended account can read and restore, but not write; a closed one too, until `erase_after`. */
   readonly state: "active" | "suspended" | "closed" | (string & {});
+  readonly erase_after: string | null;
   /** Planned limits never refuse, and webhooks are off. */
   readonly early_access: boolean;
   /** SMS codes can replace the authenticator at sign-in. */
@@ -910,9 +911,9 @@ export interface DeletionCanceled {
   readonly created_at: string;
   /** The act; `pending_acts.cancel` cancels it while it waits. */
   readonly act_id: string;
-  /** What is deleted. */
-  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
-  /** The vault. */
+  /** What is deleted, or that the account is closed. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | "account_closing" | (string & {});
+  /** The vault; where the account is closed, its default vault. */
   readonly vault_id: string;
   readonly source_id: string | null;
   readonly taxpayer_id: string | null;
@@ -933,9 +934,9 @@ export interface DeletionCompleted {
   readonly created_at: string;
   /** The act; `pending_acts.cancel` cancels it while it waits. */
   readonly act_id: string;
-  /** What is deleted. */
-  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
-  /** The vault. */
+  /** What is deleted, or that the account is closed. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | "account_closing" | (string & {});
+  /** The vault; where the account is closed, its default vault. */
   readonly vault_id: string;
   readonly source_id: string | null;
   readonly taxpayer_id: string | null;
@@ -956,9 +957,9 @@ export interface DeletionScheduled {
   readonly created_at: string;
   /** The act; `pending_acts.cancel` cancels it while it waits. */
   readonly act_id: string;
-  /** What is deleted. */
-  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
-  /** The vault. */
+  /** What is deleted, or that the account is closed. */
+  readonly kind: "source_deletion" | "taxpayer_deletion" | "vault_deletion" | "account_closing" | (string & {});
+  /** The vault; where the account is closed, its default vault. */
   readonly vault_id: string;
   readonly source_id: string | null;
   readonly taxpayer_id: string | null;
@@ -1803,7 +1804,7 @@ export interface PendingAct {
   /** Id of the act. */
   readonly id: string;
   /** What happens when its time has come. */
-  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion" | (string & {});
+  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion" | "account_closing" | (string & {});
   /** `waiting` until `due_at`; `refused`: something was held or locked, or the vault's signed chain does not have it. */
   readonly state: "waiting" | "done" | "canceled" | "refused" | (string & {});
   /** The vault. */

@@ -55,6 +55,7 @@ export interface AccountChange {
   readonly package?: string;
   readonly early_access?: boolean;
   readonly state?: "active" | "suspended" | "closed";
+  readonly erase_after?: Date;
 }
 
 export async function updateAccount(tx: Tx, accountId: string, change: AccountChange): Promise<void> {

@@ -26,6 +26,8 @@ const failedSignIn = ["sign_in.failed", "sign_in.locked"] as const;
 /** By operation. Failures are written in place of the others. */
 export const writtenActions: Readonly<Record<string, WrittenActions>> = {
   "account.update": ["account.changed"],
+  "account.close": ["act.scheduled"],
+  "account.export": ["account.exported"],
   "agents.create": ["agent.created"],
   "agents.update": ["agent.changed"],
   "agents.delete": ["agent.revoked"],
@@ -179,7 +181,15 @@ export const refusedAction = "access.refused";
 
 /** Written by jobs and at the first start. */
 export const backgroundActions: readonly string[] = [
-  ...["account.created", "audit.check_failed", "ban.set", "receipt_key.created", "restore.completed", "restore.failed"],
+  ...[
+    "account.created",
+    "account.closed",
+    "audit.check_failed",
+    "ban.set",
+    "receipt_key.created",
+    "restore.completed",
+    "restore.failed",
+  ],
   ...["second_factor.reset_done", "signing_key.created", "snapshot.completed", "snapshot.failed", "snapshot.removed"],
   ...["snapshot.expired", "snapshot.suspicious", "act.done", "act.refused"],
   ...["snapshot.verification_failed", "staff.added", "webhook.disabled", "sign_in.failed", "sign_in.locked"],

@@ -1,4 +1,4 @@
-/** Mails about retention, to owners: acts that wait, suspicious snapshots, ceilings. */
+/** Mails about retention, to owners: acts that wait, closed accounts, suspicious snapshots, ceilings. */
 
 const actNames = {
   policy_change: { tr: "Saklama kuralı değişikliği", en: "A change of a retention policy" },
@@ -7,11 +7,14 @@ const actNames = {
   source_deletion: { tr: "Bir kaynağın silinmesi", en: "The deletion of a source" },
   taxpayer_deletion: { tr: "Bir mükellefin silinmesi", en: "The deletion of a taxpayer" },
   vault_deletion: { tr: "Bir kasanın silinmesi", en: "The deletion of a vault" },
+  account_closing: { tr: "Hesabın kapatılması", en: "The closing of the account" },
 } as const;
 
 type Act = { kind: keyof typeof actNames; act_id: string; target_id: string; by: string; due_at: string };
 type Suspicious = { snapshot_id: string; source_id: string; lost: string; changed: string };
 type Ceiling = { source: string; source_id: string; count: string; first: string };
+
+type Closed = { erase_after: string };
 
 type Review = { snapshot_id: string; reason: string };
 
@@ -36,6 +39,28 @@ export const retentionTemplates = {
         `${v.by} started an act that could remove snapshots earlier.`,
         `Act: ${actNames[v.kind].en}\nAbout: ${v.target_id}\nNumber of the act: ${v.act_id}\nTakes effect: ${v.due_at} (UTC)`,
         "Nothing changes before. Every owner of the account can cancel it. If you did not expect this, cancel it and check the access of your members.",
+        "Emanet",
+      ),
+    }),
+  },
+  account_closed: {
+    tr: (v: Closed) => ({
+      subject: "Hesabınız kapatıldı",
+      text: lines(
+        "Merhaba,",
+        `Hesabınız kapatıldı. Yedeklerinizi ${v.erase_after} (UTC) tarihine kadar okuyabilir ve geri yükleyebilirsiniz. Yeni yedek alınmaz.`,
+        "O tarihten sonra bütün kasalar, anahtarlarıyla birlikte geri dönülmez biçimde silinir. Yasal saklama ya da kilit olan bir kasa, bunlar bitene kadar kalır.",
+        "Bütün verilerinizi dışa aktarmak için GET /v1/account/export, denetim kaydı için GET /v1/audit/export çağrısını kullanın.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Closed) => ({
+      subject: "Your account is closed",
+      text: lines(
+        "Hello,",
+        `Your account is closed. You can read and restore your snapshots until ${v.erase_after} (UTC). No new ones are made.`,
+        "After that every vault is erased together with its keys; nobody can bring it back. A vault with a hold or a lock stays until these end.",
+        "GET /v1/account/export exports the data of the account, GET /v1/audit/export its audit trail.",
         "Emanet",
       ),
     }),

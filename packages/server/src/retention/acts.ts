@@ -62,13 +62,13 @@ export async function cancelAct(tx: Tx, vault: Vault, act: ActRow, by: string | 
 
 type EmittedAct = Pick<NewAct, "id" | "kind" | "vaultId" | "sourceId" | "taxpayerId" | "dueAt">;
 
-/** Of deletions only: the other acts change rules, and have no events. */
+/** Of deletions and closings only: the other acts change rules, and have no events. */
 export function emitAct(
   tx: Tx,
   type: typeof deletionScheduled | typeof deletionCanceled | typeof deletionCompleted,
   { id, kind, vaultId, sourceId, taxpayerId, dueAt }: EmittedAct,
 ): void {
-  if (!isDeletion(kind)) return;
+  if (!isDeletion(kind) && kind !== "account_closing") return;
   const about = { vault_id: vaultId, source_id: sourceId, taxpayer_id: taxpayerId };
   tx.emit(type, { act_id: id, kind: kind as DeletionKind, ...about, due_at: dueAt.toISOString() }, { vaultId });
 }
@@ -98,7 +98,8 @@ function targetsOf(act: Pick<NewAct, "id" | "vaultId" | "sourceId" | "snapshotId
 export async function mailAboutAct(tx: Tx, random: Ctx["random"], act: NewAct): Promise<void> {
   const people = await listOwnersAnd(tx, act.accountId, [act.createdBy]);
   const by = people.find(({ id }) => id === act.createdBy)?.full_name ?? "";
-  const target = act.snapshotId ?? act.sourceId ?? act.taxpayerId ?? act.vaultId;
+  const ofAccount = act.kind === "account_closing" ? act.accountId : act.vaultId;
+  const target = act.snapshotId ?? act.sourceId ?? act.taxpayerId ?? ofAccount;
   const values = { kind: act.kind, act_id: act.id, target_id: target, by, due_at: act.dueAt.toISOString() } as const;
   for (const { role, state, email: to, language } of people) {
     if (role !== "owner" || state !== "active") continue;

@@ -10,6 +10,7 @@
  */
 
 import { CatalogError, ChainMismatchError, FormatError, type Vault } from "@emanet/engine";
+import { findAccount } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import { noPayload, PermanentJobError, retryAfter, task } from "../kernel/jobs/index.ts";
@@ -64,6 +65,7 @@ export const applyRetention = task<ApplyPayload, Ports>("retention.apply", {
     const steps: Steps = {
       ...{ accountId, vaultId, signal, log, clock, now, random: ports.random },
       vault: await ports.services.vaults.open(accountId, vaultId),
+      openVault: (id) => ports.services.vaults.open(accountId, id),
       run: (work) => ports.transactions.run(context, access, work),
       read: (work) => ports.transactions.read(context, access, work),
     };
@@ -83,14 +85,17 @@ export const applyRetention = task<ApplyPayload, Ports>("retention.apply", {
 /** Returns how many have expired. */
 async function expire(steps: Steps): Promise<number> {
   const { vaultId, accountId, now, read, vault, log } = steps;
-  const { policies, snapshots, today } = await read(async (tx) => ({
+  const { account, policies, snapshots, today } = await read(async (tx) => ({
+    account: await findAccount(tx, accountId),
     policies: await policiesOf(tx, vaultId),
     snapshots: await completedSnapshots(tx, { vaultId, sourceId: null }),
     today: await countForToday(tx, vaultId, new Date(startOfDay(dayOf(now.getTime())))),
   }));
   const decisions = decideAll(snapshots, policies, now);
   await mailNotices(steps, snapshots, policies, decisions);
-  const going = snapshots.filter(({ id }) => decisions.get(id)?.cause !== null);
+  // A closed account is read until it is erased: rules remove nothing of it, only what a person has deleted goes.
+  const goes = account?.state === "closed" ? (one: VaultSnapshot) => one.isDeleted : () => true;
+  const going = snapshots.filter((one) => decisions.get(one.id)?.cause !== null && goes(one));
   if (going.length === 0) return 0;
   const signed = await signedDecisions(steps, policies, snapshots);
   const agreed = going.filter(({ id }) => signed.get(id)?.cause !== null && signed.has(id));

@@ -15,6 +15,7 @@ import {
   recordRetentionPolicy,
   recordSuspicion,
 } from "./chain.ts";
+import { carryOutClosing } from "./closing.ts";
 import { carryOutDeletion } from "./deletions.ts";
 import { lockPolicies, setPolicy } from "./policy-store.ts";
 import { noPolicy } from "./rules.ts";
@@ -68,6 +69,7 @@ async function doAct(steps: Steps, tx: Tx, act: ActRow, { chain, known }: InChai
   const { accountId, vaultId, vault } = steps;
   const { kind, source, snapshot, done: isInChain } = known;
   if (isDeletion(kind)) return carryOutDeletion(steps, tx, act, known);
+  if (kind === "account_closing") return carryOutClosing(steps, tx, act, known);
   const noteDone = () => recordAct(vault, act.id, { ...known, done: true }, by);
   if (kind === "policy_change" && known.policy !== null) {
     const now = source === null ? chain.vaultPolicy : chain.sourcePolicies.get(source);

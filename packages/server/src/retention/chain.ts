@@ -13,6 +13,7 @@ export const actKinds = [
   "source_deletion",
   "taxpayer_deletion",
   "vault_deletion",
+  "account_closing",
 ] as const;
 export type ActKind = (typeof actKinds)[number];
 
@@ -34,6 +35,8 @@ export interface ChainAct {
   readonly by?: string;
   /** It was carried out: rows that lack it follow, and nobody cancels it any more. A deletion is in force by this alone. */
   readonly done?: true;
+  /** Of a closing that was carried out: the end of the time in which the account is read. Milliseconds since 1970. */
+  readonly until?: number;
 }
 
 /** What people said about a hold. Times are milliseconds since 1970. */

@@ -192,7 +192,7 @@ test("a taxpayer goes with its vault, and its number is free; the default vault 
   assert.equal(sent.status, 201, sent.body.toString());
   await order(`/v1/taxpayers/${id}`);
   env.wait(72 * hourMs);
-  await runTask(env, applyRetention, { accountId, vaultId: ofTaxpayer });
+  await env.applyTo(ofTaxpayer);
   for (const path of [`/v1/taxpayers/${id}`, `/v1/vaults/${ofTaxpayer}`])
     assert.equal((await env.call("GET", path)).status, 404);
   assert.equal(await env.status(String(sent.json?.id)), "expired");
@@ -209,7 +209,7 @@ test("a vault goes with its sources, and clients held to it reach nothing", asyn
   assert.equal(sent.status, 201, sent.body.toString());
   await order(`/v1/vaults/${other}`);
   env.wait(72 * hourMs);
-  await runTask(env, applyRetention, { accountId, vaultId: other });
+  await env.applyTo(other);
   assert.equal(await env.status(String(sent.json?.id)), "expired");
   assert.equal((await env.call("GET", `/v1/vaults/${other}`)).status, 404);
   const late = await service.send("POST", path, {

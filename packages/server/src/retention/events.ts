@@ -1,5 +1,5 @@
 /**
- * The events of retention: suspicious snapshots, and deletions of sources, taxpayers and vaults from the order to the end of their 72
+ * The events of retention: suspicious snapshots, and deletions of sources, taxpayers and vaults and closings of accounts from the order to the end of their 72
  * hours. Each is emitted in the commit of what it tells.
  */
 
@@ -26,15 +26,15 @@ export const sourceSuspicious = eventType({
   ),
 });
 
-const deletionKinds = ["source_deletion", "taxpayer_deletion", "vault_deletion"] as const;
+const deletionKinds = ["source_deletion", "taxpayer_deletion", "vault_deletion", "account_closing"] as const;
 export type DeletionKind = (typeof deletionKinds)[number];
 
 const deletion = (title: string) =>
   closed(
     {
       act_id: uuid("The act; `pending_acts.cancel` cancels it while it waits."),
-      kind: oneOf(deletionKinds, "What is deleted."),
-      vault_id: uuid("The vault."),
+      kind: oneOf(deletionKinds, "What is deleted, or that the account is closed."),
+      vault_id: uuid("The vault; where the account is closed, its default vault."),
       source_id: nullable(uuid("The source, where one is deleted.")),
       taxpayer_id: nullable(uuid("The taxpayer, where one is deleted.")),
       due_at: timestamp("The end of the 72 hours."),
@@ -44,7 +44,7 @@ const deletion = (title: string) =>
 
 export const deletionScheduled = eventType({
   name: "deletion.scheduled",
-  summary: "A source, a taxpayer or a vault will be deleted",
+  summary: "A source, a taxpayer or a vault will be deleted, or the account will be closed",
   description: "Somebody has ordered it. It happens in 72 hours unless an owner cancels it.",
   ofVault: true,
   fields: deletion("DeletionScheduled"),
@@ -52,7 +52,7 @@ export const deletionScheduled = eventType({
 
 export const deletionCanceled = eventType({
   name: "deletion.canceled",
-  summary: "A deletion was canceled",
+  summary: "A deletion or a closing was canceled",
   description: "Nothing of it happened.",
   ofVault: true,
   fields: deletion("DeletionCanceled"),
@@ -60,8 +60,9 @@ export const deletionCanceled = eventType({
 
 export const deletionCompleted = eventType({
   name: "deletion.completed",
-  summary: "A source, a taxpayer or a vault was deleted",
-  description: "It is not found any more. Its snapshots expire now, and their space is returned by upkeep.",
+  summary: "A source, a taxpayer or a vault was deleted, or the account was closed",
+  description:
+    "What was deleted is not found any more: its snapshots expire now, and upkeep returns their space. A closed account can be read for 90 days.",
   ofVault: true,
   fields: deletion("DeletionCompleted"),
 });

@@ -7,6 +7,7 @@
  * - a *hold* keeps a snapshot until an owner releases it, a *lock* until a time.
  * - an *act* is what could remove a snapshot earlier. It waits 72 hours, owners are mailed, any owner cancels it.
  * - a *deletion* is an act that removes a source, a vault, or a taxpayer with its vault (`deletions.ts`).
+ * - a *closing* is an act after which an account is only read (`closing.ts`).
  * - a *suspicious* snapshot lost or changed most files. It counts for no rule and freezes its source until a person accepts it.
  *
  * Invariants

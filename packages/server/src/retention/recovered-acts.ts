@@ -6,6 +6,7 @@ import type { Tx } from "../kernel/tx.ts";
 import { insertLostAct, type NewAct } from "./act-store.ts";
 import { mailAboutAct } from "./acts.ts";
 import { policyOf, readChainRetention } from "./chain.ts";
+import { closeAccount } from "./closing.ts";
 import { deleteRows } from "./deletions.ts";
 import { waitMs } from "./rules.ts";
 import { holdsWithoutReason, setHold } from "./snapshot-store.ts";
@@ -31,6 +32,9 @@ export async function recoverActs(
     await setHold(tx, accountId, snapshotId, { reason, reviewAt, by, at: new Date(at) });
   }
   for (const sourceId of deletedSources) await deleteRows(tx, { accountId, vaultId, sourceId });
+  const closings = [...acts.values()].filter(({ kind, done }) => kind === "account_closing" && done === true);
+  for (const { until } of closings)
+    if (until !== undefined) await closeAccount(tx, { random }, accountId, new Date(until));
   if (isVaultDeleted) await deleteRows(tx, { accountId, vaultId, sourceId: null });
   for (const [id, { kind, source, snapshot, policy, by, done }] of acts) {
     if (done === true) continue;

@@ -12,6 +12,8 @@ export interface ApplyPayload {
 
 export interface Steps extends ApplyPayload {
   readonly vault: Vault;
+  /** Another vault of the account. */
+  readonly openVault: (vaultId: string) => Promise<Vault>;
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly log: Log;

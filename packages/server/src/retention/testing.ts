@@ -28,6 +28,8 @@ export interface RetentionTest extends SnapshotTest {
   /** Puts a policy with the ETag that the present one has. */
   putPolicy(path: string, policy: object, headers?: Headers): Promise<Sent>;
   apply(): Promise<void>;
+  /** Runs the job for another vault, without what follows it. */
+  applyTo(vaultId: string): Promise<void>;
   wait(ms: number): void;
   status(id: string): Promise<unknown>;
   storedBytes(): Promise<number>;
@@ -43,9 +45,14 @@ export async function retentionTest(cleanup: Cleanup): Promise<RetentionTest> {
   const vaultId = await makeVault(service, await owner(), "Saklama");
   const call: RetentionTest["call"] = async (method, path, json, headers) =>
     service.send(method, path, { headers: headers ?? (await owner()), ...(json !== undefined && { json }) });
+  const applyTo = async (id: string) => {
+    const run = () => runTask(env, applyRetention, { accountId, vaultId: id });
+    // After a jump of the clock the removal of leftovers takes files that are being written. A worker tries again.
+    await run().catch((error: unknown) => (isObjectStoreError(error, "unavailable") ? run() : Promise.reject(error)));
+  };
   return {
     ...env,
-    ...{ vaultId, owner, client, call },
+    ...{ vaultId, owner, client, call, applyTo },
     async backUp(source, files) {
       const headers = { ...(await client()), "content-type": "application/x-tar" };
       const path = `/v1/snapshots?source=${source}&vault_id=${vaultId}`;
@@ -66,9 +73,7 @@ export async function retentionTest(cleanup: Cleanup): Promise<RetentionTest> {
     },
     async apply() {
       await jobsDone(service, "retention.apply");
-      const run = () => runTask(env, applyRetention, { accountId, vaultId });
-      // After a jump of the clock the removal of leftovers takes files that are being written. A worker tries again.
-      await run().catch((error: unknown) => (isObjectStoreError(error, "unavailable") ? run() : Promise.reject(error)));
+      await applyTo(vaultId);
       // A prune that had to wait for other upkeep of the vault is tried again minutes later.
       const waiting = `select from emanet.jobs where task = 'snapshots.prune_vault' and worker is null and run_at > $1`;
       if ((await env.rows(waiting, [service.clock.now()])).length > 0) service.clock.advance(retryMs);

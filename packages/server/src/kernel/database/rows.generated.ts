@@ -137,6 +137,7 @@ export interface AccountsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+  readonly erase_after: Date | null;
 }
 
 export interface AgentVaultsRow {
@@ -687,7 +688,7 @@ export interface PendingActsRow {
   readonly id: string;
   readonly account_id: string;
   readonly vault_id: string;
-  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion";
+  readonly kind: "policy_change" | "hold_release" | "acceptance" | "source_deletion" | "taxpayer_deletion" | "vault_deletion" | "account_closing";
   readonly source_id: string | null;
   readonly snapshot_id: string | null;
   readonly taxpayer_id: string | null;

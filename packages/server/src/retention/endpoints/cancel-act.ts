@@ -20,6 +20,7 @@ export const cancelAct = endpoint(
     description:
       "Nothing of it happens. Any owner can do this, also if another member started it. As canceling removes nothing, it needs no fresh second factor.",
     access: ownerOnly,
+    whileSuspended: true,
     params: actId,
     replies: { 200: { description: "The act, canceled.", body: actShape } },
     errors: ["not_found", "state_conflict"],

@@ -4,6 +4,7 @@ import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
 import { acceptSnapshot } from "./accept-snapshot.ts";
 import { cancelAct } from "./cancel-act.ts";
+import { closeAccount } from "./close-account.ts";
 import { deleteSource } from "./delete-source.ts";
 import { deleteTaxpayer } from "./delete-taxpayer.ts";
 import { deleteVault } from "./delete-vault.ts";
@@ -32,6 +33,7 @@ export const retentionEndpoints: readonly Endpoint[] = [
   deleteSource,
   deleteTaxpayer,
   deleteVault,
+  closeAccount,
   listActs,
   cancelAct,
 ];

@@ -20,6 +20,7 @@ export const lockSnapshot = endpoint(
     summary: "Lock a snapshot",
     description: `Nobody removes the snapshot before the lock ends, owners and staff included, and nobody shortens the lock. It can be extended; at most ${maxLockYears} years from now. Only owners, with a fresh second factor.`,
     access: ownerOnly,
+    whileSuspended: true,
     stepUp: true,
     params: snapshotId,
     body: closed({ locked_until: timestamp("When the lock ends.") }, { title: "NewLock" }),

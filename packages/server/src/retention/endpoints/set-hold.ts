@@ -24,6 +24,7 @@ export const setHold = endpoint(
     description:
       "Nobody removes the snapshot while it is held, by no rule and by no deletion, owners and staff included. A release that waits is canceled. Only owners, with a fresh second factor.",
     access: ownerOnly,
+    whileSuspended: true,
     stepUp: true,
     params: snapshotId,
     body: closed({ reason: holdFields.reason, review_at: Type.Optional(holdFields.review_at) }, { title: "NewHold" }),

@@ -52,22 +52,48 @@ const warningsOf = (warnings: readonly { path: Uint8Array; code: string }[]) =>
   warnings.map(({ path: at, code }) => `${Buffer.from(at)} ${code}`).sort();
 
 describe("files that move between the walk and the read", () => {
-  test("a file that grew and a file that was replaced get a warning; others do not", async (t) => {
-    const { from } = prepare(t);
+  test("small files that grew, shrank or were replaced are read again, and stored as they were then", async (t) => {
+    const { from, to } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
-    writeFileSync(path.join(from, "swapped"), bytes(4000));
-    const source = moving(from, {
-      small: (event) => {
-        appendFileSync(path.join(from, "small"), "more");
-        return event;
-      },
-      swapped: (event) => {
-        replace(path.join(from, "swapped"), bytes(4000));
+    const names = ["small", "emptied", "swapped", "swollen"];
+    for (const name of names.slice(1)) writeFileSync(path.join(from, name), bytes(4000));
+    const change = (name: string, how: (file: string) => void) => ({
+      [name]: (event: FileEvent) => {
+        how(path.join(from, name));
         return event;
       },
     });
+    const source = moving(from, {
+      ...change("small", (file) => appendFileSync(file, "more")),
+      ...change("emptied", (file) => writeFileSync(file, "")),
+      ...change("swapped", (file) => replace(file, bytes(4000))),
+      // It is no small file any more.
+      ...change("swollen", (file) => writeFileSync(file, bytes(largeBytes))),
+    });
+    const { warnings, snapshot } = await env.backup(from, { source });
+    assert.deepEqual(warningsOf(warnings), []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
+    for (const name of [...names, "still", "large"])
+      assert.ok(readFileSync(path.join(to, name)).equals(readFileSync(path.join(from, name))), name);
+  });
+
+  test("a small file that is replaced again and again gets a warning; its neighbours do not", async (t) => {
+    const { from } = prepare(t);
+    const env = await openTestEnvironment(new MemoryStore());
+    const small = path.join(from, "small");
+    const source = moving(from, {
+      small: (event) => {
+        replace(small, bytes(5000));
+        const statAgain = () => {
+          const now = event.statAgain?.() ?? null;
+          replace(small, bytes(5000));
+          return now;
+        };
+        return { ...event, statAgain };
+      },
+    });
     const { warnings } = await env.backup(from, { source });
-    assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
+    assert.deepEqual(warningsOf(warnings), ["small changed"]);
   });
 
   test("a file that became a directory after its quick stat gets a warning, and everything else is stored", async (t) => {

@@ -167,7 +167,7 @@ export class FileScheduler {
     const files = bundle.map(({ event }) => ({ ...event.content, length: event.size }));
     const { done } = await this.#upload.cut({ kind: "bundle", files, oldSegmentsAt: () => oldSegments });
     done.then(
-      (result) => settleBundle(bundle, result),
+      (result) => this.#settleBundle(bundle, result),
       (error: unknown) => {
         for (const { reject } of bundle) reject(error);
       },
@@ -192,17 +192,33 @@ export class FileScheduler {
     }
   }
 
+  #settleBundle(bundle: readonly BundledFile[], result: CutResult): void {
+    for (const [i, { event, resolve, reject }] of bundle.entries()) {
+      const content = contentOfPart(result, i);
+      if (content === null) reject(new Error("the worker returned fewer files than the bundle has"));
+      else if (content.changed) this.#readAgainIfChanged(event, content).then(resolve, reject);
+      else resolve(content);
+    }
+  }
+
   /**
-   * A large file is read in stripes, and each stripe opens it. If the file was replaced meanwhile, the stripes are of two
-   * files. So a file that changed is read a second time. If it changes again, it is stored with a warning.
+   * A file that changed while it was read is read a second time: what was read first may be of two moments. A large file is read in stripes, and each
+   * stripe opens it, so they may even be of two files. If it changes again, it is stored with a warning.
    */
   async #readAgainIfChanged(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
     if (!stored.changed) return stored;
     const now = event.statAgain?.() ?? null;
-    if (now === null || now.size < bundledBelowBytes) return stored;
-    const { content } = await this.#stripes(now, null);
-    const second = await content;
+    if (now === null) return stored;
+    const second = await this.#readAlone(now);
     return second.error === null ? { ...second, event: now } : stored;
+  }
+
+  async #readAlone(event: FileEvent): Promise<StoredContent> {
+    if (event.size === 0) return emptyContent;
+    if (event.size >= bundledBelowBytes) return (await this.#stripes(event, null)).content;
+    const files = [{ ...event.content, length: event.size }];
+    const { done } = await this.#upload.cut({ kind: "bundle", files, oldSegmentsAt: () => [] });
+    return contentOfPart(await done, 0) ?? { ...emptyContent, error: "unreadable" };
   }
 
   /** Sends the stripes of a large file to the workers. Resolves, when all are sent, to a promise of the content. */
@@ -256,19 +272,14 @@ const emptyContent: StoredContent = {
   changed: false,
 };
 
-function settleBundle(bundle: readonly BundledFile[], result: CutResult): void {
-  const [segment] = result.segments;
-  for (const [i, { resolve, reject }] of bundle.entries()) {
-    const part = result.parts[i];
-    if (part === undefined) {
-      reject(new Error("the worker returned fewer files than the bundle has"));
-      continue;
-    }
-    const { first, blocks, hash, bytes, error, changed } = part;
-    const none = blocks === 0 || segment === undefined;
-    const content: FileContent = none
-      ? { kind: "empty" }
-      : { kind: "part", segment: { ordinal: segment.ordinal, id: segment.id }, first, count: blocks };
-    resolve({ content, hash, size: bytes, ordinals: none ? [] : [segment.ordinal], error, changed });
-  }
+/** The content of one file of a bundle; null if the worker returned fewer. */
+function contentOfPart({ segments: [segment], parts }: CutResult, index: number): StoredContent | null {
+  const part = parts[index];
+  if (part === undefined) return null;
+  const { first, blocks, hash, bytes, error, changed } = part;
+  const none = blocks === 0 || segment === undefined;
+  const content: FileContent = none
+    ? { kind: "empty" }
+    : { kind: "part", segment: { ordinal: segment.ordinal, id: segment.id }, first, count: blocks };
+  return { content, hash, size: bytes, ordinals: none ? [] : [segment.ordinal], error, changed };
 }

@@ -133,8 +133,13 @@ export class LocalTarget implements UploadTarget {
   }
 
   async renew(): Promise<void> {
-    const { access, upload, leaseMs = uploadLeaseMs } = this.#options;
     await this.#running();
+    await this.#extend();
+  }
+
+  /** Rejects if the lease has ended. */
+  async #extend(): Promise<void> {
+    const { access, upload, leaseMs = uploadLeaseMs } = this.#options;
     const now = access.ctx.now();
     await access.catalog.renewUpload(upload, now, now + leaseMs);
   }
@@ -146,7 +151,7 @@ export class LocalTarget implements UploadTarget {
     const state = await this.#find();
     if (state === null) return findCompleted(completion, draft);
     // With a fresh lease the upload does not expire between the manifest and its row.
-    await this.renew();
+    await this.#extend();
     return completeUpload(completion, state, draft);
   }
 

@@ -11,6 +11,7 @@
  */
 
 import { FormatError, hex } from "../format/bytes.ts";
+import type { ChainHead } from "../format/chain.ts";
 import { lastPart } from "../format/object-names.ts";
 import { decodeClaim, encodeClaim } from "../format/session-claim.ts";
 import type { SessionHeader } from "../format/session-header.ts";
@@ -18,7 +19,7 @@ import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { Catalog, NewUpload, UploadStart } from "./catalog.ts";
 import { OutdatedKeysError } from "./outdated-keys.ts";
-import { applyNewRecords, compareRecord, describeHead } from "./vault-chain.ts";
+import { applyRecordsAfter, compareRecord, describeHead } from "./vault-chain.ts";
 
 /** The catalog does not know everything that is in the store: it must write and delete nothing. */
 export class IncompleteCatalogError extends Error {
@@ -39,9 +40,9 @@ export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
  * `OutdatedKeysError` if the vault was opened with keys of an old epoch.
  */
 export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
-  await Promise.all([assertCatalogIsCurrent(vault), assertHeadInStore(vault)]);
+  const [head] = await Promise.all([headInStore(vault), assertCatalogIsCurrent(vault)]);
   // A revocation whose process has ended after it wrote the record is not in the catalog yet.
-  await applyNewRecords({ ...vault, ...vault.keys });
+  await applyRecordsAfter({ ...vault, ...vault.keys }, head);
   if (vault.keys.epoch !== undefined) await assertNewestEpoch(vault.catalog, vault.keys.epoch);
   const start = await vault.catalog.beginUpload(upload);
   try {
@@ -84,11 +85,12 @@ export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
   if (highest >= next) throw staleCatalog(`the store has session ${highest}, the catalog would issue ${next} next`);
 }
 
-/** Rejects with `IncompleteCatalogError` if the newest chain record that the catalog knows is not in the store. */
-async function assertHeadInStore(vault: ClaimVault): Promise<void> {
+/** The newest chain record that the catalog knows. Rejects with `IncompleteCatalogError` if it is not in the store. */
+async function headInStore(vault: ClaimVault): Promise<ChainHead> {
   const head = await vault.catalog.chainHead();
   const difference = describeHead(vault.names, head, await compareRecord(vault, head));
   if (difference !== null) throw new IncompleteCatalogError(difference);
+  return head;
 }
 
 async function claim(vault: ClaimVault, { session, nonce }: UploadStart): Promise<void> {

@@ -144,8 +144,7 @@ export async function appendToChain(
   decide: () => Promise<WrittenEntry> | WrittenEntry,
 ): Promise<number> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    await applyNewRecords(writer);
-    const head = await writer.catalog.chainHead();
+    const head = await applyNewRecords(writer);
     const entry = await decide();
     const at = writer.now();
     const bytes = encodeChainRecord(writer.authority, writer.vaultId, head, at, entry);
@@ -163,17 +162,26 @@ export async function appendToChain(
 }
 
 /**
- * Applies every record to the catalog that the store has and the catalog has not. Throws `ChainMismatchError` if the store
+ * Applies every record to the catalog that the store has and the catalog has not, and returns the newest. Throws `ChainMismatchError` if the store
  * does not have the catalog's newest record, or if the chain is broken after it.
  */
-export async function applyNewRecords(from: ChainStore & { readonly catalog: Catalog }): Promise<void> {
+export async function applyNewRecords(from: ChainStore & { readonly catalog: Catalog }): Promise<ChainHead> {
   const head = await from.catalog.chainHead();
   const difference = describeHead(from.names, head, await compareRecord(from, head));
   if (difference !== null) throw new ChainMismatchError([difference]);
+  return applyRecordsAfter(from, head);
+}
+
+/** The same, where the caller knows that the store has the catalog's newest record. */
+export async function applyRecordsAfter(
+  from: ChainStore & { readonly catalog: Catalog },
+  head: ChainHead,
+): Promise<ChainHead> {
   const { records, faults } = await readRecordsAfter(from, head);
   for (const each of records) await apply(from.catalog, each.record, each.head);
   const [first] = faults;
   if (first !== undefined) throw new ChainMismatchError([describeFault(first)]);
+  return records.at(-1)?.head ?? head;
 }
 
 /** For completions and deletions the catalog has other steps. */

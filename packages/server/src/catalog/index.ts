@@ -14,10 +14,11 @@ import type { Random } from "../kernel/clock.ts";
 import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
 import type { CatalogListeners } from "./listeners.ts";
 import { PostgresCatalog } from "./postgres-catalog.ts";
-import { insertCatalog } from "./vault-store.ts";
+import { insertCatalog, type KnownVault } from "./vault-store.ts";
 
 export type { CatalogListeners } from "./listeners.ts";
 export { holdUpload } from "./upload-store.ts";
+export type { KnownVault } from "./vault-store.ts";
 
 export interface CatalogOptions {
   readonly transactions: Transactions;
@@ -27,6 +28,8 @@ export interface CatalogOptions {
   readonly listeners?: CatalogListeners | undefined;
   /** For whom listeners act, and what ends the steps. If absent the service itself acts, and nothing ends a step. */
   readonly context?: TxContext | undefined;
+  /** What catalogs of the same vault share: nothing is asked twice that never changes. */
+  readonly known?: KnownVault | undefined;
 }
 
 /** Opens the catalog of a vault. Nothing is read before the first step. */

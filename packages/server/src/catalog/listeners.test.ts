@@ -107,4 +107,38 @@ describe("listeners run in the transaction of the step", () => {
     await catalog.commit("u1", 1, snapshotOf("s1", [1]));
     assert.deepEqual(await written(), ["u1 is snapshot s1", "unit of u1, 100 bytes"]);
   });
+
+  test("they learn whether another snapshot has the same content: tree, place, items and counts, all whole", async () => {
+    const vault = await makeVault(transactions);
+    const asked: { id: string; answer: boolean | null } = { id: "s1", answer: null };
+    const catalog = openCatalog(transactions, vault, {
+      committed: async (_tx, { hasContentOf }) => {
+        asked.answer = await hasContentOf(asked.id);
+      },
+    });
+    await begin(catalog, "u1");
+    const items = [itemRow(1, 10), itemRow(2, 10)];
+    await catalog.addUnit("u1", 1, unitOf("p1", [frameRow(10, "p1")], items), 1);
+    await catalog.commit("u1", 1, snapshotOf("s1", [1, 2]));
+    let number = 1;
+    const answerTo = async (ordinals: number[], more: Parameters<typeof snapshotOf>[2] = {}) => {
+      const name = `${++number}`;
+      await begin(catalog, `u${name}`, { base: "s1" });
+      await catalog.commit(`u${name}`, 1, snapshotOf(`s${name}`, ordinals, more));
+      return asked.answer;
+    };
+    assert.equal(await answerTo([1, 2], { warnings: 3, storedBytes: 9, session: 5, completedAt: 77 }), true);
+    assert.equal(await answerTo([1]), false, "other items");
+    for (const more of [{ rootId: Buffer.alloc(32, 9) }, { rootOrdinal: 2 }, { size: 1 }, { files: 1 }])
+      assert.equal(await answerTo([1, 2], more), false, JSON.stringify(more));
+    asked.id = "unknown";
+    assert.equal(await answerTo([1, 2]), false, "there is no such snapshot");
+    asked.id = "s1";
+    await catalog.setDamaged([{ frame: 10, pack: "p1", generation: 0 }], true);
+    assert.equal(await answerTo([1, 2]), false, "a frame is damaged");
+    await catalog.setDamaged([{ frame: 10, pack: "p1", generation: 0 }], false);
+    assert.equal(await answerTo([1, 2]), true);
+    await catalog.beginDeleteSnapshot("s1", 1);
+    assert.equal(await answerTo([1, 2]), false, "it is being deleted");
+  });
 });

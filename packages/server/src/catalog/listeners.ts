@@ -3,6 +3,17 @@
 import type { SnapshotRow } from "@emanet/engine/catalog";
 import type { Tx } from "../kernel/tx.ts";
 
+export interface Committed {
+  readonly vaultId: string;
+  readonly upload: string;
+  readonly snapshot: SnapshotRow;
+  /**
+   * Whether another snapshot of the vault is complete and has the same content: the same tree in the same items. False where a frame of the
+   * vault is marked as damaged.
+   */
+  hasContentOf(id: string): Promise<boolean>;
+}
+
 /**
  * A listener runs in the transaction of the step, with row access to the account, after the catalog has made its changes. What
  * it changes is committed with the step. If it throws, nothing of the step happens, and the caller gets its error.
@@ -14,10 +25,7 @@ export interface CatalogListeners {
     unit: { readonly vaultId: string; readonly upload: string; readonly storedBytes: number },
   ): Promise<void>;
   /** The upload has become a snapshot. `ended` is not called for it. */
-  committed?(
-    tx: Tx,
-    commit: { readonly vaultId: string; readonly upload: string; readonly snapshot: SnapshotRow },
-  ): Promise<void>;
+  committed?(tx: Tx, commit: Committed): Promise<void>;
   /** Uploads have ended without a snapshot. */
   ended?(
     tx: Tx,

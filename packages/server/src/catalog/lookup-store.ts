@@ -113,6 +113,23 @@ export async function readPacks(database: VaultDatabase, packs: readonly string[
   return inOrder(packs, rows.map(packOf), ({ pack }) => pack);
 }
 
+/** Whether the lease of an upload has ended. */
+export async function hasExpired(database: VaultDatabase, now: number): Promise<boolean> {
+  const rows = await database.rows(
+    (vault) => sql`select 1 from catalog_uploads where vault = ${vault} and lease <= ${now}::bigint limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/** The number that the next ordinal gets. */
+export async function readNextOrdinal(database: VaultDatabase): Promise<number> {
+  const [row] = await database.rows(
+    (vault) => sql<{ next: number }>`select next_ordinal as next from catalogs where vault = ${vault}`,
+  );
+  if (row === undefined) throw new Error("a catalog has no row");
+  return row.next;
+}
+
 export async function readSession(database: VaultDatabase, session: number): Promise<SessionRow | null> {
   const [row] = await database.rows(
     (vault) => sql<SessionRow>`

@@ -119,10 +119,13 @@ export class PostgresCatalog implements Catalog {
   }
 
   async expireUploads(now: number): Promise<readonly string[]> {
+    // Every upload asks for this when it begins, and there is hardly ever one.
+    if (!(await lookups.hasExpired(this.#database, now))) return [];
     return this.#write("shared", (to) => this.#end(to, { leaseUntil: now }, "expired"));
   }
 
   async reserveOrdinals(count: number, by?: { upload: string; request: number }): Promise<number> {
+    if (count === 0 && by === undefined) return lookups.readNextOrdinal(this.#database);
     const { first } = await this.#write("shared", async (to) => {
       if (by === undefined) return reserve(to, count, null);
       const { session } = await knownUpload(to, by.upload);
@@ -173,8 +176,7 @@ export class PostgresCatalog implements Catalog {
     for (;;) {
       const unknown = await this.#write("shared", async (to) => {
         const items = await commitUpload(to, commit);
-        if (items === null)
-          await this.#listeners.committed?.(to.tx, { vaultId: this.#database.vaultId, upload, snapshot });
+        if (items === null) await this.#committed(to, upload, snapshot);
         return items;
       });
       if (unknown === null) return;
@@ -387,6 +389,13 @@ export class PostgresCatalog implements Catalog {
       unit.items.map(({ ordinal, owner }) => ({ ordinal, isOwn: owner === owner_name })),
     );
     await this.#tellAdded(to, upload, unit);
+  }
+
+  async #committed(to: VaultTx, upload: string, snapshot: SnapshotRow): Promise<void> {
+    await this.#listeners.committed?.(to.tx, {
+      ...{ vaultId: this.#database.vaultId, upload, snapshot },
+      hasContentOf: (id) => snapshots.hasSameContent(to, snapshot.id, id),
+    });
   }
 
   async #tellAdded(to: VaultTx, upload: string, unit: UploadUnit): Promise<void> {

@@ -59,6 +59,22 @@ export async function hasSnapshot(to: VaultTx, id: string): Promise<boolean> {
 }
 
 /**
+ * Whether a completed snapshot has the same content as another one: the same root in the same place, reaching the same items. Then whatever was found out
+ * about the content of one holds for the other, unless something was damaged since.
+ */
+export async function hasSameContent(to: VaultTx, id: string, other: string): Promise<boolean> {
+  const rows = await rowsOf(
+    to,
+    sql`
+      select 1 from catalog_snapshots a join catalog_snapshots b on b.vault = a.vault
+      where a.vault = ${to.vault} and a.id = ${id} and b.id = ${other} and b.status = 'completed' and a.root_ordinal = b.root_ordinal
+        and a.root_id = b.root_id and a.size = b.size and a.files = b.files and a.reach = b.reach
+        and not exists (select from catalog_frames where vault = ${to.vault} and damaged)`,
+  );
+  return rows.length > 0;
+}
+
+/**
  * Inserts snapshots. With "replace" rows that are there are replaced. `owner` is that of all items that they reach, if it is
  * known. Returns the ids that were written.
  */

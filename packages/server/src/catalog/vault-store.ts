@@ -48,6 +48,12 @@ export interface VaultOfAccount {
   readonly accountId: string;
   readonly vaultId: string;
   readonly context: TxContext;
+  /** The vault's number, where it is known. The catalogs of one vault that a process opens share it. */
+  readonly known?: KnownVault | undefined;
+}
+
+export interface KnownVault {
+  number: number | null;
 }
 
 /** The first number of the advisory locks of vaults; the second is the vault. */
@@ -65,10 +71,11 @@ const exclusiveAttempts = 50;
 export class VaultDatabase {
   readonly #of: VaultOfAccount;
   readonly #access: RowAccess;
-  #vault: number | null = null;
+  readonly #known: KnownVault;
 
   constructor(of: VaultOfAccount) {
     this.#of = of;
+    this.#known = of.known ?? { number: null };
     this.#access = { kind: "account", accountId: of.accountId };
   }
 
@@ -124,14 +131,15 @@ export class VaultDatabase {
 
   /** Never changes, so it is read once. */
   async #number(): Promise<number> {
-    if (this.#vault !== null) return this.#vault;
+    if (this.#known.number !== null) return this.#known.number;
     const { transactions, context, vaultId } = this.#of;
     const { rows } = await transactions.read(context, this.#access, ({ db }) =>
       sql<{ vault: number }>`select use_vault(${vaultId}) as vault`.execute(db),
     );
-    this.#vault = rows[0]?.vault ?? null;
-    if (this.#vault === null) throw new Error("a vault has no number");
-    return this.#vault;
+    const number = rows[0]?.vault ?? null;
+    if (number === null) throw new Error("a vault has no number");
+    this.#known.number = number;
+    return number;
   }
 }
 

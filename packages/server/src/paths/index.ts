@@ -16,7 +16,14 @@
 
 import type { Tx } from "../kernel/tx.ts";
 import { enqueueProjection } from "./jobs.ts";
-import { unwantSnapshot, wantSnapshot } from "./store.ts";
+import {
+  containSnapshot,
+  lockProjection,
+  type NewProjected,
+  neighboursOf,
+  unwantSnapshot,
+  wantSnapshot,
+} from "./store.ts";
 
 export { pathRecurrences, pathTasks, rebuildProjection } from "./jobs.ts";
 export {
@@ -38,13 +45,27 @@ export async function projectSnapshot(
     readonly vaultId: string;
     readonly sourceId: string;
     readonly createdAt: Date;
+    /** A snapshot of the source with the same content. */
+    readonly likeId?: string | null;
   },
 ): Promise<void> {
-  const { id, accountId, vaultId, sourceId, createdAt } = snapshot;
-  await wantSnapshot(tx, {
+  const { id, accountId, vaultId, sourceId, createdAt, likeId = null } = snapshot;
+  const row = {
     ...{ snapshot_id: id, account_id: accountId, vault_id: vaultId, source_id: sourceId, created_at: createdAt },
-  });
+  };
+  if (likeId !== null && (await containLike(tx, row, likeId))) return;
+  await wantSnapshot(tx, row);
   await enqueueProjection(tx, { accountId, vaultId });
+}
+
+/**
+ * Puts a snapshot into the projection that is the newest of its source and has the content of the one before it: all versions that go on until now have it,
+ * so no row of them changes. Returns false where it is not so, or where the one before it is not there yet.
+ */
+async function containLike(tx: Tx, row: NewProjected, likeId: string): Promise<boolean> {
+  const [projection, { previous, next }] = await Promise.all([lockProjection(tx, row.vault_id), neighboursOf(tx, row)]);
+  if (projection === undefined || projection.is_clearing || previous !== likeId || next !== null) return false;
+  return containSnapshot(tx, row);
 }
 
 /** A snapshot was deleted. */

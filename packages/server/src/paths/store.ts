@@ -39,11 +39,23 @@ export async function projectionsOf(
   return select.orderBy("vault_id").execute();
 }
 
+export type NewProjected = Pick<
+  ProjectedSnapshot,
+  "snapshot_id" | "account_id" | "vault_id" | "source_id" | "created_at"
+>;
+
+/** A snapshot is in the projection without a change of its versions. Returns false where it was known before. */
+export async function containSnapshot(tx: Tx, row: NewProjected): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx.db
+    .insertInto("projected_snapshots")
+    .values({ ...row, wanted: true, state: "contained" })
+    .onConflict((conflict) => conflict.column("snapshot_id").doNothing())
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
 /** A snapshot is to be in the projection of its vault. */
-export async function wantSnapshot(
-  tx: Tx,
-  row: Pick<ProjectedSnapshot, "snapshot_id" | "account_id" | "vault_id" | "source_id" | "created_at">,
-): Promise<void> {
+export async function wantSnapshot(tx: Tx, row: NewProjected): Promise<void> {
   await tx.db
     .insertInto("projected_snapshots")
     .values({ ...row, wanted: true, state: "waiting" })

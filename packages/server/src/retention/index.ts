@@ -18,12 +18,12 @@
  */
 
 import { recurring } from "../kernel/jobs/index.ts";
-import { snapshotIdOf } from "../snapshots/index.ts";
+import { engineId, snapshotIdOf } from "../snapshots/index.ts";
 import type { Vaults } from "../vaults/index.ts";
 import { applyRetention, findVaultsToApply } from "./apply.ts";
 import { assessSnapshot, enqueueAssessment, findUnassessed } from "./assess.ts";
 import { mailReviews } from "./mail-about-review.ts";
-import { accountOf } from "./snapshot-store.ts";
+import { findWithBefore, setAssessment } from "./snapshot-store.ts";
 
 export { retentionEvents } from "./events.ts";
 export { recoverActs } from "./recovered-acts.ts";
@@ -40,10 +40,15 @@ export const retentionRecurrences = [
 /** From now on every completed snapshot is compared with the one before it. */
 export function openRetention(vaults: Vaults): void {
   vaults.listen({
-    async committed(tx, { vaultId, snapshot }) {
+    async committed(tx, { vaultId, snapshot, hasContentOf }) {
       const snapshotId = snapshotIdOf(snapshot.id);
-      const accountId = await accountOf(tx, snapshotId);
-      if (accountId !== undefined) await enqueueAssessment(tx, { accountId, vaultId, snapshotId });
+      const found = await findWithBefore(tx, snapshotId);
+      if (found === undefined) return;
+      const { account_id: accountId, before } = found;
+      // Nothing was lost or changed (docs/decisions/0596).
+      if (before !== null && (await hasContentOf(engineId(before))))
+        await setAssessment(tx, accountId, snapshotId, null);
+      else await enqueueAssessment(tx, { accountId, vaultId, snapshotId });
     },
   });
 }

@@ -293,8 +293,15 @@ export async function unassessedSnapshots(tx: ReadTx, limit: number) {
   return rows;
 }
 
-/** The account of a snapshot; undefined if the API does not have it. */
-export async function accountOf(tx: ReadTx, id: string): Promise<string | undefined> {
-  const row = await tx.db.selectFrom("snapshots").select("account_id").where("id", "=", id).executeTakeFirst();
-  return row?.account_id;
+/** The account of a snapshot, and the completed snapshot of its source that was created last before it. Undefined if the API does not have it. */
+export async function findWithBefore(
+  tx: ReadTx,
+  id: string,
+): Promise<{ readonly account_id: string; readonly before: string | null } | undefined> {
+  const { rows } = await sql<{ account_id: string; before: string | null }>`
+    select s.account_id, (select o.id from snapshots o
+      where o.source_id = s.source_id and o.state = 'completed' and (o.created_at, o.id) < (s.created_at, s.id)
+      order by o.created_at desc, o.id desc limit 1) as before
+    from snapshots s where s.id = ${id}`.execute(tx.db);
+  return rows[0];
 }

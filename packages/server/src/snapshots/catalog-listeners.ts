@@ -10,11 +10,11 @@ import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
 import { projectSnapshot } from "../paths/index.ts";
 import { addBytes, noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
-import { snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
+import { engineId, snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
 import { verifySnapshot } from "./jobs.ts";
 import { noteAgent, startUpload, targetsOf } from "./lifecycle.ts";
-import { addStoredBytes, completeSnapshot, findQueued } from "./store.ts";
+import { addStoredBytes, completeSnapshot, findQueued, takeVerification } from "./store.ts";
 
 export const catalogListeners: CatalogListeners = {
   async unitAdded(tx, { vaultId, upload, storedBytes }) {
@@ -24,7 +24,7 @@ export const catalogListeners: CatalogListeners = {
     if (!isOpen) throw new CatalogError("unknown_upload", upload);
   },
 
-  async committed(tx, { vaultId, upload, snapshot }) {
+  async committed(tx, { vaultId, upload, snapshot, hasContentOf }) {
     const id = snapshotIdOf(snapshot.id);
     const queued = await findQueued(tx, id);
     if (queued !== undefined) await startUpload(tx, queued);
@@ -43,10 +43,12 @@ export const catalogListeners: CatalogListeners = {
     const noted = { id, status: "completed", completedAt: tx.now, sizeBytes: snapshot.size };
     await noteSnapshot(tx, done.source_id, noted);
     await noteAgent(tx, done, { snapshotId: id, result: "completed", failure: null });
-    const payload = { accountId: done.account_id, vaultId, snapshotId: id };
-    await tx.job({ task: verifySnapshot, payload, key: id });
-    const { account_id: accountId, source_id: sourceId, created_at: createdAt } = done;
-    await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });
+    const { account_id: accountId, source_id: sourceId, created_at: createdAt, parent_id: parentId } = done;
+    // A night on which nothing changed is what the night before was: nothing is read back or compared again (docs/decisions/0596).
+    const likeId = parentId !== null && (await hasContentOf(engineId(parentId))) ? parentId : null;
+    const isVerified = likeId !== null && (await takeVerification(tx, { accountId, id, from: likeId }));
+    if (!isVerified) await tx.job({ task: verifySnapshot, payload: { accountId, vaultId, snapshotId: id }, key: id });
+    await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt, likeId });
   },
 
   packDeleted: (tx, { vaultId, storedBytes }) => releaseBytes(tx, vaultId, storedBytes),

@@ -183,7 +183,7 @@ export interface CompletedFacts {
 }
 
 const endedColumns = [
-  ...(["source_id", "account_id", "vault_id", "created_at", "started_at"] as const),
+  ...(["source_id", "account_id", "vault_id", "created_at", "started_at", "parent_id"] as const),
   ...(["upload_kind", "created_by_kind", "created_by_id"] as const),
 ] as const;
 /** `started_at` is null if nothing of it had come. */
@@ -360,6 +360,19 @@ export async function setVerification(tx: Tx, accountId: string, id: string, isR
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .execute();
+}
+
+/** A snapshot has the content of another one, which was verified: it was read back when that one was. Returns false where that one was not. */
+export async function takeVerification(
+  tx: Tx,
+  { accountId, id, from }: { readonly accountId: string; readonly id: string; readonly from: string },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update snapshots s set verified_at = o.verified_at
+    from snapshots o
+    where s.account_id = ${accountId} and s.id = ${id} and o.account_id = ${accountId} and o.id = ${from}
+      and o.state = 'completed' and o.verified_at is not null and o.verification_failed_at is null`.execute(tx.db);
+  return (numAffectedRows ?? 0n) > 0n;
 }
 
 /** Snapshots of the same writer whose verification has failed since this time. */

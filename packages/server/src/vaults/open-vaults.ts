@@ -9,7 +9,7 @@
 
 import { type Catalog, type EngineContext, openOrCreateVault, openVault, type Vault } from "@emanet/engine";
 import type { ObjectStore } from "@emanet/engine/object-store";
-import { type CatalogListeners, createCatalogRow, postgresCatalog } from "../catalog/index.ts";
+import { type CatalogListeners, createCatalogRow, type KnownVault, postgresCatalog } from "../catalog/index.ts";
 import type { Clock, Random } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { Problem } from "../kernel/problems.ts";
@@ -61,9 +61,13 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
   await checkStore(sources, store);
   const registered: CatalogListeners[] = [];
   const listeners = joined(registered);
-  const opened = new Map<string, Promise<Vault>>();
-  const catalogOf = (accountId: string, vaultId: string, context?: TxContext): Catalog =>
-    postgresCatalog({ ...sources, accountId, vaultId, listeners, context });
+  const opened = new Map<string, OpenedVault>();
+  const catalogOf = (accountId: string, vaultId: string, known: KnownVault, context?: TxContext): Catalog =>
+    postgresCatalog({ ...sources, accountId, vaultId, listeners, known, context });
+  const openNow = (accountId: string, vaultId: string): OpenedVault => {
+    const known = { number: null };
+    return { known, vault: openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId, known)) };
+  };
   return {
     listen: (more) => void registered.push(more),
     forget: (accountId, vaultId) => void opened.delete(`${accountId} ${vaultId}`),
@@ -71,19 +75,24 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
     storeTime: () => sources.storage.time(),
     async open(accountId, vaultId, context) {
       const key = `${accountId} ${vaultId}`;
-      const known = opened.get(key) ?? openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId));
+      const one = opened.get(key) ?? openNow(accountId, vaultId);
       // The one used last is the last in the map. The first is forgotten; who uses it keeps it.
       opened.delete(key);
-      opened.set(key, known);
+      opened.set(key, one);
       const [oldest = key] = opened.keys();
       if (opened.size > maxOpenVaults) opened.delete(oldest);
-      const vault = await known.catch((error: unknown) => {
-        if (opened.get(key) === known) opened.delete(key);
+      const vault = await one.vault.catch((error: unknown) => {
+        if (opened.get(key) === one) opened.delete(key);
         throw storageProblem(error);
       });
-      return context === undefined ? vault : { ...vault, catalog: catalogOf(accountId, vaultId, context) };
+      return context === undefined ? vault : { ...vault, catalog: catalogOf(accountId, vaultId, one.known, context) };
     },
   };
+}
+
+interface OpenedVault {
+  readonly known: KnownVault;
+  readonly vault: Promise<Vault>;
 }
 
 interface VaultPlace {

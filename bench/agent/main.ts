@@ -4,22 +4,24 @@
  *   npm run --silent bench:agent -- [--taxpayers 300] [--files 200] [--changed 20] [--delay 30]   nights of an office, one snapshot per taxpayer
  *   npm run --silent bench:agent -- --many 1000000      so many files, in folders of 1000 and in one folder, and a tenth of them before: peak memory
  *
- * Prints wall and CPU times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service. The CPU
- * time of the service has that of its database, and what it did in the background meanwhile.
+ * Prints wall and CPU times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service. CPU times are
+ * those of the agent, of the service and of its database, with what it did in the background meanwhile; before each night the benchmark waits until nothing is
+ * done in the background. `--profile DIR` writes CPU profiles of the agent and of the service.
  */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { httpsFetch } from "../../packages/agent/src/api/https-fetch.ts";
 import { sandboxSettings, startMain } from "../../packages/server/src/testing/main-process.ts";
 import { clientCredentials, createClient } from "../../sdks/typescript/src/index.ts";
 import { unlimited } from "../../tests/crash/testing/service-under-test.ts";
 import { bundleAgent } from "../../tools/bundle-agent.ts";
+import { startDelayedLine } from "./delayed-line.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     changed: { type: "string", default: "20" },
     delay: { type: "string", default: "30" },
     many: { type: "string" },
+    profile: { type: "string" },
   },
 });
 
@@ -36,6 +39,11 @@ const oldSeconds = 1_700_000_000;
 
 /** Clock ticks of Linux are hundredths of a second. */
 const ticksPerSecond = 100;
+
+const profileOptions = values.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.profile}`];
+
+/** The background is idle when it needs less than this share of a core. */
+const idleShare = 0.05;
 
 const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
 const cleanups: (() => unknown)[] = [];
@@ -51,7 +59,8 @@ try {
 async function main(): Promise<void> {
   const service = await startService();
   const line = await startDelayedLine(Number(new URL(service.url).port), Number(values.delay) / 2);
-  const agent = await makeAgent(service, `https://127.0.0.1:${line}`);
+  cleanups.push(() => line.close());
+  const agent = await makeAgent(service, `https://127.0.0.1:${line.port}`);
   if (values.many !== undefined) return manyFiles(service, agent, Number(values.many));
   await nights(service, agent);
 }
@@ -67,40 +76,23 @@ interface Service {
 async function startService(): Promise<Service> {
   const data = path.join(folder, "data");
   const after = (work: () => unknown) => void cleanups.push(work);
-  const main = startMain({ after }, { settings: { ...sandboxSettings(data), ...unlimited, EMANET_LOG_LEVEL: "warn" } });
+  const main = startMain(
+    { after },
+    { nodeOptions: profileOptions, settings: { ...sandboxSettings(data), ...unlimited, EMANET_LOG_LEVEL: "warn" } },
+  );
   const url = await main.ready();
+  // A process that is killed writes no profile.
+  if (values.profile !== undefined)
+    cleanups.push(async () => {
+      main.signal("SIGTERM");
+      await main.ended();
+    });
   const first = JSON.parse(readFileSync(path.join(data, "first-run.json"), "utf8")) as {
     ca_file: string;
     demo: { client_id: string; client_secret: string };
   };
   const { client_id: clientId, client_secret: clientSecret } = first.demo;
   return { url, caFile: path.resolve(data, first.ca_file), clientId, clientSecret, pid: main.pid };
-}
-
-/** A line that delivers every byte so many milliseconds later, in both directions. */
-async function startDelayedLine(port: number, delayMs: number): Promise<number> {
-  const sockets = new Set<net.Socket>();
-  const server = net.createServer((client) => {
-    const target = net.connect(port, "127.0.0.1");
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(from);
-      from.setNoDelay(true);
-      from.on("data", (bytes) => setTimeout(() => to.writable && to.write(bytes), delayMs));
-      from.on("end", () => setTimeout(() => to.end(), delayMs));
-      from.on("error", () => to.destroy());
-      from.on("close", () => sockets.delete(from));
-    }
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as net.AddressInfo).port;
 }
 
 type Agent = (
@@ -115,7 +107,7 @@ async function makeAgent(service: Service, url: string): Promise<Agent> {
   };
   return async (...args) => {
     const began = performance.now();
-    const child = spawn(process.execPath, [command, ...args, "--json", "--quiet"], {
+    const child = spawn(process.execPath, [...profileOptions, command, ...args, "--json", "--quiet"], {
       env,
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -125,7 +117,7 @@ async function makeAgent(service: Service, url: string): Promise<Agent> {
     });
     const watch = setInterval(() => {
       peakMib = Math.max(peakMib, peakOf(child.pid ?? 0));
-      cpuSeconds = Math.max(cpuSeconds, cpuOf(child.pid ?? 0));
+      cpuSeconds = Math.max(cpuSeconds, cpuOf(child.pid ?? 0).all);
     }, 100);
     const [code] = await once(child, "close");
     clearInterval(watch);
@@ -145,8 +137,8 @@ function peakOf(pid: number): number {
   }
 }
 
-/** The CPU time of a process, and of all that it started and that still run. */
-function cpuOf(pid: number): number {
+/** The CPU time of a process, and with all that it started and that still run. */
+function cpuOf(pid: number): { readonly own: number; readonly all: number } {
   const stats = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -161,7 +153,17 @@ function cpuOf(pid: number): number {
   const below = (parent: number): number =>
     stats.filter((each) => each.parent === parent).reduce((sum, each) => sum + each.ticks + below(each.pid), 0);
   const own = stats.find((each) => each.pid === pid)?.ticks ?? 0;
-  return (own + below(pid)) / ticksPerSecond;
+  return { own: own / ticksPerSecond, all: (own + below(pid)) / ticksPerSecond };
+}
+
+/** Waits until the service does nothing. */
+async function idle({ pid }: Service): Promise<void> {
+  for (let before = cpuOf(pid).all; ; ) {
+    await sleep(2000);
+    const now = cpuOf(pid).all;
+    if ((now - before) / 2 < idleShare) return;
+    before = now;
+  }
 }
 
 async function nights(service: Service, agent: Agent): Promise<void> {
@@ -183,11 +185,20 @@ async function nights(service: Service, agent: Agent): Promise<void> {
         `<a n="${number}" i="${i}">${"<satır/>".repeat(100)}</a>`,
       );
   const night = async (name: string) => {
+    await idle(service);
     const before = cpuOf(service.pid);
     const { seconds, cpuSeconds, peakMib, last } = await agent(
       ...(["backup", office, "--source", "e-defter", "--per-taxpayer"] as const),
     );
-    const cpu = `${cpuSeconds.toFixed(1)} + ${(cpuOf(service.pid) - before).toFixed(1)} s CPU`;
+    const after = cpuOf(service.pid);
+    await idle(service);
+    const inAll = cpuOf(service.pid);
+    const cpu = [
+      `CPU: agent ${cpuSeconds.toFixed(1)}`,
+      `service ${(after.own - before.own).toFixed(1)}`,
+      `database ${(after.all - after.own - before.all + before.own).toFixed(1)}`,
+      `afterwards ${(inAll.all - after.all).toFixed(1)} s`,
+    ].join(", ");
     const sent = `${((last.new_bytes as number) / 1e6).toFixed(1)} MB`;
     console.log(
       `${name.padEnd(24)} ${seconds.toFixed(1).padStart(7)} s  ${cpu}  ${peakMib.toFixed(0).padStart(5)} MiB agent  ${peakOf(service.pid).toFixed(0).padStart(5)} MiB service  ${sent} sent`,

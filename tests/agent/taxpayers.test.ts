@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
+import { rotateVaultKeys } from "@emanet/engine";
 import { isTaxId, taxIdIn } from "../../packages/agent/src/taxpayers/tax-id.ts";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
@@ -103,6 +104,33 @@ test("every taxpayer gets a snapshot in its own vault; one that the account does
   // A name that one vault alone has needs no vault.
   await reader.json("backup", from, "--source", "tek", "--vault", String(vaults.get(firm)), "--threads", "0");
   assert.equal((await reader.json("snapshots", "--source", "tek")).length, 1);
+});
+
+test("a vault that has got a new key pair is backed up with it, by taxpayers and alone", async (t) => {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const taxId = "1000000018";
+  const json = { name: "Anahtar", tax_id: taxId };
+  const made = await service.send("POST", "/v1/taxpayers", { json, headers: auth });
+  const vaultId = String(made.json?.vault_id);
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "e-defter"), { [`Luca/${taxId}/a.xml`]: "a" });
+  const args = ["backup", from, "--source", "e-defter", "--per-taxpayer", "--threads", "0", "--json"];
+  const { services, secrets } = service.running;
+  assert.ok(services !== null);
+  const newKeys = async () => {
+    const vault = await services.vaults.open(demo.account_id, vaultId);
+    await rotateVaultKeys(vault, secrets.digest("vault-keys", vaultId));
+    services.vaults.forget(demo.account_id, vaultId);
+  };
+  for (const step of [async () => undefined, newKeys]) {
+    await step();
+    appendFileSync(path.join(from, `Luca/${taxId}/a.xml`), "b");
+    const ran = await agent.run(args);
+    assert.equal(ran.code, 0, `${ran.stdout} ${ran.stderr}`);
+    assert.deepEqual([ran.last.taxpayers, ran.last.failed], [1, 0]);
+  }
+  await newKeys();
+  await agent.backUp(from, "--source", "tek başına", "--vault", vaultId);
 });
 
 test("wrong usage is refused before anything is sent", async (t) => {

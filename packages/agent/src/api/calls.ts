@@ -31,13 +31,9 @@ export function uploadCalls({ uploads }: EmanetClient, id: string): (call: Uploa
     try {
       if (call.operation !== "pack")
         return await bytesOf(uploads[call.operation]({ id, body: plain(call.body) }, once));
-      const body = new Uint8Array(call.size);
-      let at = 0;
-      for await (const chunk of call.chunks()) {
-        body.set(chunk, at);
-        at += chunk.length;
-      }
-      return await bytesOf(uploads.putPack({ id, name: call.name, body }, once));
+      const body = () => ReadableStream.from(call.chunks());
+      const headers = { "content-length": String(call.size) };
+      return await bytesOf(uploads.putPack({ id, name: call.name, body }, { ...once, headers }));
     } catch (error) {
       throw uploadError(error);
     }

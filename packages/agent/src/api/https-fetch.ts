@@ -31,6 +31,9 @@ const maxConnections = 16;
 /** Bytes that are written at a time where the speed is limited. */
 const throttledChunkBytes = 16 * 1024;
 
+/** Bytes that are written at a time otherwise. A connection encrypts a copy of what it is given, so a pack is not given to it at once. */
+const chunkBytes = 256 * 1024;
+
 /** An answer is at most a pack; a longer one is not from the service. */
 const maxAnswerBytes = 80 * 1024 * 1024;
 
@@ -46,7 +49,9 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
       headers[name] = value;
     });
     const body = bodyOf(init.body);
-    if (body !== null) headers["content-length"] = String(body.length);
+    if (body instanceof Buffer) headers["content-length"] = String(body.length);
+    else if (body !== null && headers["content-length"] === undefined)
+      throw new TypeError("a stream needs its length: the service asks for it");
     const isPlain = url.protocol === "http:";
     const request = (isPlain ? http : https).request(url, {
       method: init.method ?? "GET",
@@ -57,8 +62,10 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
     const answered = answerOf(request);
     // A refusal may come before the body is sent. The answer decides then.
     answered.catch(() => undefined);
-    await write(request, body, throttle);
+    const isWhole = await write(request, body, throttle);
     const { response, bytes } = await answered;
+    // The service still expects the rest of the body on this connection.
+    if (!isWhole) request.destroy();
     const date = Date.parse(response.headers.date ?? "");
     if (!Number.isNaN(date)) serviceTime = date;
     const status = response.statusCode ?? 0;
@@ -75,34 +82,49 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
   };
 }
 
-function bodyOf(body: RequestInit["body"]): Buffer | null {
+type Body = Buffer | ReadableStream<Uint8Array> | null;
+
+function bodyOf(body: RequestInit["body"]): Body {
   if (body === undefined || body === null) return null;
   if (typeof body === "string") return Buffer.from(body);
   if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  throw new TypeError("the agent sends texts and bytes only");
+  if (body instanceof ReadableStream) return body as ReadableStream<Uint8Array>;
+  throw new TypeError("the agent sends texts, bytes and streams of bytes only");
 }
 
-async function write(request: http.ClientRequest, body: Buffer | null, throttle: Throttle | null): Promise<void> {
-  if (body === null || throttle === null || body.length < throttledChunkBytes) {
+/** Writes the body. Returns false if the answer came, or the connection broke, before its end. */
+async function write(request: http.ClientRequest, body: Body, throttle: Throttle | null): Promise<boolean> {
+  const size = throttle === null ? chunkBytes : throttledChunkBytes;
+  if (body === null || (body instanceof Buffer && body.length <= size)) {
     request.end(body ?? undefined);
-    return;
+    return true;
   }
-  let failed = false;
-  const stop = () => {
-    failed = true;
-  };
-  request.once("error", stop);
-  request.once("response", stop);
-  for (let at = 0; at < body.length && !failed; at += throttledChunkBytes) {
-    const chunk = body.subarray(at, at + throttledChunkBytes);
-    await throttle.take(chunk.length);
-    if (!request.destroyed && !request.write(chunk))
-      await new Promise<void>((resolve) => {
-        request.once("drain", resolve);
-        request.once("close", resolve);
-      });
-  }
-  if (!request.destroyed) request.end();
+  const stop = new AbortController();
+  for (const event of ["error", "response", "close"]) request.once(event, () => stop.abort());
+  const parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array> = body instanceof ReadableStream ? body : [body];
+  for await (const bytes of parts)
+    for (let at = 0; at < bytes.length; at += size) {
+      const chunk = bytes.subarray(at, at + size);
+      await throttle?.take(chunk.length);
+      if (stop.signal.aborted) return false;
+      if (!request.write(chunk)) await drained(request, stop.signal);
+    }
+  if (stop.signal.aborted) return false;
+  request.end();
+  return true;
+}
+
+function drained(request: http.ClientRequest, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      request.off("drain", done);
+      stop.removeEventListener("abort", done);
+      resolve();
+    };
+    request.once("drain", done);
+    stop.addEventListener("abort", done);
+    if (stop.aborted) done();
+  });
 }
 
 interface Answered {

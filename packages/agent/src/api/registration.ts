@@ -77,8 +77,7 @@ export async function vaultWriter(
   const agent = await ensureAgent(context, connection);
   const found = again ? undefined : keysOf(agent, vaultId);
   if (found !== undefined) return writerOf(agent, found);
-  const { keys } = await connection.client.agents.getKeys({ id: agent.id });
-  const renewed = storeAgent(connection, { ...agent, keys });
+  const renewed = await readKeysAgain(context, connection);
   const now = keysOf(renewed, vaultId) ?? (await vaultWriters(context, connection, [vaultId])).get(vaultId);
   if (now !== undefined && "signer" in now) return now;
   if (now === undefined)
@@ -86,6 +85,13 @@ export async function vaultWriter(
       advice: "A manager adds the vault to the agent, or `emanet login --vault` asks for it.",
     });
   return writerOf(renewed, now);
+}
+
+/** Reads the writer's keys of all vaults of the agent, and stores them in place of the old ones. */
+export async function readKeysAgain(context: AgentContext, connection: Connection): Promise<RegisteredAgent> {
+  const agent = await ensureAgent(context, connection);
+  const { keys } = await connection.client.agents.getKeys({ id: agent.id });
+  return storeAgent(connection, { ...agent, keys });
 }
 
 /**
@@ -105,10 +111,7 @@ export async function vaultWriters(
   const mayAdd = connection.signIn.identity.kind === "client";
   for (let at = 0; mayAdd && at < missing.length; at += vaultsPerRequest)
     agent = await register(context, connection, agent.seed, { vaults: missing.slice(at, at + vaultsPerRequest) });
-  if (!mayAdd && missing.length > 0) {
-    const { keys } = await connection.client.agents.getKeys({ id: agent.id });
-    agent = storeAgent(connection, { ...agent, keys });
-  }
+  if (!mayAdd && missing.length > 0) agent = await readKeysAgain(context, connection);
   const keysById = new Map(agent.keys.map((keys) => [keys.vault_id, keys]));
   const found = vaultIds.flatMap((id): (readonly [string, VaultWriter])[] => {
     const keys = keysById.get(id);

@@ -6,12 +6,12 @@
 import type { BatchResult, CreatedSnapshot } from "@emanet/client/source";
 import type { BackupResult, BackupSource } from "@emanet/engine/backup";
 import { CutWorkerPool } from "@emanet/engine/backup";
-import { RemoteTarget } from "@emanet/engine/remote";
+import { OutdatedKeysError, RemoteTarget } from "@emanet/engine/remote";
 import { stopHeapGrowth } from "@emanet/engine-cli";
 import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import type { VaultWriter } from "../api/registration.ts";
-import { ensureAgent, vaultWriters } from "../api/registration.ts";
+import { ensureAgent, readKeysAgain, vaultWriters } from "../api/registration.ts";
 import { reportVersion } from "../api/release.ts";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
@@ -84,21 +84,40 @@ export async function backUpTaxpayers(context: AgentContext, run: TaxpayerRun): 
     throw new CommandFailure(`another backup of ${wishes.source} is running`, { exitCode: exitCodes.busy });
 }
 
-/** Batch after batch. The next one is created while the one before is uploaded. */
+/** All taxpayers, and those again whose vault has got a newer key pair since this machine read its keys. */
 async function backUpAll(context: AgentContext, run: TaxpayerRun, pool: CutWorkerPool): Promise<void> {
+  const amounts = new Amounts(run.progress);
+  const outdated: TaxpayerJob[] = [];
+  const noting = (outcome: TaxpayerOutcome) => {
+    const job = run.jobs.find(({ taxId }) => taxId === outcome.taxId);
+    if (outcome.error instanceof OutdatedKeysError && job !== undefined) outdated.push(job);
+    else run.onOutcome(outcome);
+  };
+  await backUpJobs(context, { ...run, onOutcome: noting }, { pool, amounts });
+  if (outdated.length === 0) return;
+  await readKeysAgain(context, run.connection);
+  await backUpJobs(context, { ...run, jobs: outdated }, { pool, amounts });
+}
+
+/** Batch after batch. The next one is created while the one before is uploaded. */
+async function backUpJobs(context: AgentContext, run: TaxpayerRun, shared: SharedByUploads): Promise<void> {
   const create = (at: number) => {
     const creating = createBatch(context, run, run.jobs.slice(at, at + maxBatch));
     // It is awaited after the uploads before it; Node would report a failure until then.
     creating.catch(() => undefined);
     return creating;
   };
-  const amounts = new Amounts(run.progress);
   let next = create(0);
   for (let at = 0; at < run.jobs.length; at += maxBatch) {
     const batch = await next;
     if (at + maxBatch < run.jobs.length) next = create(at + maxBatch);
-    await uploadBatch(context, run, batch, { pool, amounts });
+    await uploadBatch(context, run, batch, shared);
   }
+}
+
+interface SharedByUploads {
+  readonly pool: CutWorkerPool;
+  readonly amounts: Amounts;
 }
 
 interface CreatedBatch {
@@ -136,7 +155,7 @@ async function uploadBatch(
   context: AgentContext,
   run: TaxpayerRun,
   { made, writers }: CreatedBatch,
-  { pool, amounts }: { readonly pool: CutWorkerPool; readonly amounts: Amounts },
+  { pool, amounts }: SharedByUploads,
 ): Promise<void> {
   const next = made.values();
   const worker = async () => {

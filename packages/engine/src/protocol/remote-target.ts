@@ -6,7 +6,8 @@
  * 1). A refusal is not repeated: `call` rejects with the error of `errorOfRefusal`.
  *
  * A pack is collected before it is sent, because only a pack that is kept can be sent again, and because the service wants to know
- * its size before it takes it. So a pack that is being filled is in memory: 16 MiB by default (docs/decisions/0530).
+ * its size before it takes it. So a pack that is being filled is in memory: 16 MiB by default (docs/decisions/0530). Its memory is a
+ * list of pieces that the next packs use again (docs/decisions/0595).
  */
 
 import { assertPackName } from "../backup/stored-pack.ts";
@@ -54,8 +55,16 @@ const firstPauseMs = 500;
 /** A service that is away is asked once a minute. */
 const maxPauseMs = 60_000;
 
+/**
+ * Bytes of a piece of a pack. What is larger and freed would make the C library take later buffers from its arenas (docs/decisions/0110), and a connection
+ * encrypts what it is given in one go.
+ */
+const pieceBytes = 64 * 1024;
+
 export class RemoteTarget implements UploadTarget {
   readonly #options: RemoteTargetOptions;
+  /** Pieces of packs that were sent. */
+  readonly #freePieces: Buffer[] = [];
 
   constructor(options: RemoteTargetOptions) {
     this.#options = options;
@@ -87,9 +96,29 @@ export class RemoteTarget implements UploadTarget {
 
   async putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
     assertPackName(name);
-    const { chunks, size } = await collect(body);
-    const request = { operation: "pack", name, size, chunks: () => streamOf(chunks) } as const;
+    const { pieces, size } = await this.#collect(body);
+    const request = { operation: "pack", name, size, chunks: () => streamOf(pieces, size) } as const;
     readDoneAnswer("pack", await this.#send(request));
+    // The service has all of it, so nothing reads the pieces any more. After a failure a connection may.
+    this.#freePieces.push(...pieces);
+  }
+
+  /** A copy of a body. Its chunks are valid only until the next one is read. */
+  async #collect(body: AsyncIterable<Uint8Array>): Promise<{ pieces: readonly Buffer[]; size: number }> {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      if (size + chunk.length > maxRequestBytes.pack) throw new FormatError("a pack is too long");
+      for (let from = 0; from < chunk.length; ) {
+        const at = size % pieceBytes;
+        if (at === 0) pieces.push(this.#freePieces.pop() ?? Buffer.allocUnsafeSlow(pieceBytes));
+        const part = chunk.subarray(from, from + pieceBytes - at);
+        pieces.at(-1)?.set(part, at);
+        from += part.length;
+        size += part.length;
+      }
+    }
+    return { pieces, size };
   }
 
   async register(unit: ClientUnit): Promise<void> {
@@ -130,20 +159,8 @@ function pauseAfter(attempt: number, retryAfterMs: number | null, random: number
   return Math.max(retryAfterMs ?? 0, ms / 2 + (ms / 2) * (random / 255));
 }
 
-/** A copy of a body. Its chunks are valid only until the next one is read. */
-async function collect(body: AsyncIterable<Uint8Array>): Promise<{ chunks: readonly Buffer[]; size: number }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxRequestBytes.pack) throw new FormatError("a pack is too long");
-    chunks.push(Buffer.from(chunk));
-  }
-  return { chunks, size };
-}
-
-async function* streamOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
+async function* streamOf(pieces: readonly Uint8Array[], size: number): AsyncGenerator<Uint8Array> {
+  for (const [i, piece] of pieces.entries()) yield piece.subarray(0, size - i * pieceBytes);
 }
 
 function byTimer(ms: number): Promise<void> {

@@ -11,6 +11,7 @@ import { type Misdeeds, openBrowser, openPage } from "../../packages/server/src/
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
 import { needs, type Skippable } from "../../packages/server/src/testing/needs.ts";
 import { type Login, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
 
 const settings = {
@@ -22,6 +23,7 @@ const settings = {
 export interface Office {
   readonly service: TestService;
   readonly login: Login;
+  readonly accountId: string;
   readonly auth: { readonly authorization: string };
   /** A taxpayer with its first snapshot, of these files. */
   backedUp(name: string, files?: Readonly<Record<string, string>>): Promise<MadeTaxpayer>;
@@ -37,6 +39,7 @@ export async function startOffice(cleanup: Cleanup): Promise<Office> {
   return {
     service,
     login,
+    accountId: login.account_id,
     auth,
     async backedUp(name, files = { "Defter/yevmiye.xml": "<defter/>", "Mizan 2026-10.xlsx": "mizan" }) {
       const taxpayer = await makeTaxpayer(service, auth, name);
@@ -110,6 +113,31 @@ export async function signIn(page: Page, { service, login }: Office): Promise<vo
   await page.getByRole("button", { name: "Oturum aç" }).click();
 }
 
+/** Time passes, for the service and for the page. */
+export async function advance(page: Page, { service }: Office, ms: number): Promise<void> {
+  service.clock.advance(ms);
+  await page.clock.setFixedTime(service.clock.now());
+}
+
+/** After so long an act that cannot be undone asks for a code again. */
+export const factorAgeMs = 11 * 60_000;
+
+/** Answers the dialog that asks for a fresh code. */
+export async function confirmIdentity(page: Page, office: Office): Promise<void> {
+  await page.getByRole("heading", { name: "Siz olduğunuzu doğrulayın" }).waitFor();
+  await advance(page, office, 30_000);
+  await page.getByLabel("Doğrulama kodu").fill(codeAt(office.login.totp_secret, office.service.clock.now()));
+  await page.getByRole("button", { name: "Doğrula", exact: true }).click();
+}
+
+/** Another role for the person of the office, or another state of the account; the page shows it when it is loaded again. */
+export async function setRole({ service, login }: Office, role: string): Promise<void> {
+  await storedRows(service.database, "update emanet.people set role = $2 where email = $1", [login.email, role]);
+}
+export async function setAccountState({ service, accountId }: Office, state: string): Promise<void> {
+  await storedRows(service.database, "update emanet.accounts set state = $2 where id = $1", [accountId, state]);
+}
+
 /** What axe finds, as short lines. */
 export async function axeFindings(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page })
@@ -125,6 +153,29 @@ export function assertClean({ misdeeds, violations }: OpenedPage, about: string)
   // The page gives up a search when the next letter is typed, and a file loaded ahead when it is left.
   const failed = misdeeds.failed.filter((text) => !text.endsWith("net::ERR_ABORTED"));
   assert.deepEqual({ ...misdeeds, failed, violations }, { ...nothing, violations: [] }, about);
+}
+
+/** Requests that the service had to refuse so far, with this status: they are no fault of the page. The browser remarks on each. */
+export function forgetRefusals({ misdeeds }: OpenedPage, status: number): void {
+  const keep = (lines: string[], isRefusal: (line: string) => boolean) =>
+    lines.splice(0, lines.length, ...lines.filter((line) => !isRefusal(line)));
+  keep(misdeeds.failed, (line) => line.endsWith(` ${status}`));
+  keep(misdeeds.complaints, (line) => line.includes(`status of ${status} `));
+}
+
+/** The page in these looks: axe finds nothing, and nothing scrolls sideways. */
+export async function assertLooks(
+  { page }: OpenedPage,
+  looks: readonly (Look & { readonly shows: string })[],
+): Promise<void> {
+  for (const { shows, ...look } of looks) {
+    await setLook(page, look);
+    await page.reload();
+    await page.getByText(shows).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    assert.deepEqual(await axeFindings(page), [], JSON.stringify(look));
+    await assertFits(page, look.width);
+  }
 }
 
 /** No sideways scrolling at this width. */

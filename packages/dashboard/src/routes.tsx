@@ -70,6 +70,26 @@ const webhook = createRoute({
   component: lazyRouteComponent(() => import("./screens/webhook.tsx"), "WebhookScreen"),
 });
 
+const sources = createRoute({
+  getParentRoute: () => root,
+  path: "/app/sources",
+  validateSearch: (search: Record<string, unknown>): { state?: string; q?: string } => texts(search, ["state", "q"]),
+  component: lazyRouteComponent(() => import("./screens/sources.tsx"), "Sources"),
+});
+
+const clients = createRoute({
+  getParentRoute: () => root,
+  path: "/app/clients",
+  component: lazyRouteComponent(() => import("./screens/clients.tsx"), "Clients"),
+});
+
+/** Open without a session. */
+const apply = createRoute({
+  getParentRoute: () => root,
+  path: "/app/apply",
+  component: lazyRouteComponent(() => import("./screens/apply.tsx"), "Apply"),
+});
+
 /** The parameters of these names that are texts. */
 function texts<Name extends string>(
   search: Record<string, unknown>,
@@ -88,7 +108,10 @@ function isFilter(value: unknown): value is Filter {
 }
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, taxpayers, taxpayer, snapshots, snapshot, restores, audit, webhooks, webhook]),
+  routeTree: root.addChildren([
+    ...[overview, taxpayers, taxpayer, snapshots, snapshot, restores, audit, webhooks, webhook],
+    ...[sources, clients, apply],
+  ]),
   defaultPreload: "intent",
   scrollRestoration: true,
 });

@@ -49,3 +49,8 @@ export function parsePasted(text: string): PastedLine[] {
     return [{ number: at + 1, name, taxId, verdict }];
   });
 }
+
+/** A mobile number of Türkiye, however it is written: `0532 000 00 00`, `+90 (532) 000-00-00`. The service checks it too. */
+export function isMobile(text: string): boolean {
+  return /^\+?[\d ().-]+$/.test(text) && /^(?:90|0)?5\d{9}$/.test(text.replaceAll(/\D/g, ""));
+}

@@ -83,6 +83,11 @@ export const webhooksQuery = queryOptions({
   queryFn: ({ signal }) => Array.fromAsync(client.webhooks.list.all({ limit: 100 }, { signal })),
 });
 
+export const clientsQuery = queryOptions({
+  queryKey: ["clients"],
+  queryFn: ({ signal }) => Array.fromAsync(client.oauthClients.list.all({ limit: 100 }, { signal })),
+});
+
 export const taxpayersQuery = queryOptions({
   queryKey: ["taxpayers"],
   queryFn: ({ signal }) => Array.fromAsync(client.taxpayers.list.all({ limit: 100, state: "active" }, { signal })),

@@ -6,17 +6,17 @@ import { Eye } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { auditSharesQuery } from "../api/queries.ts";
-import { NotConfirmed, perform } from "../api/step-up.ts";
+import { perform } from "../api/step-up.ts";
 import { day } from "../format.ts";
+import { actMessage, ConfirmDialog, DialogButtons, SecretDialog } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
+import { Check } from "../parts/check.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, FormError } from "../parts/field.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
-import { CopyButton, errorText, QueryView } from "../parts/states.tsx";
+import { QueryView } from "../parts/states.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { t } from "../strings/index.ts";
-
-const messageOf = (error: unknown): string | null =>
-  error === null || error instanceof NotConfirmed ? null : errorText(error).title;
 
 export function Shares({ mayChange }: { readonly mayChange: boolean }) {
   const shares = useQuery(auditSharesQuery);
@@ -70,20 +70,9 @@ function RevokeDialog({ share, onClose }: { readonly share: AuditShare; readonly
       await queries.invalidateQueries({ queryKey: ["audit"] });
     },
   });
-  return (
-    <Dialog title={t.audit.revokeAsk(visibleName(share.label))} className="dialog-narrow" onClose={onClose}>
-      <div className="dialog-body">
-        <p>{t.audit.revokeDetail}</p>
-        <FormError text={messageOf(work.error)} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>{t.cancel}</Button>
-          <Button look="danger-primary" busy={work.isPending} onClick={() => work.mutate()}>
-            {t.audit.revoke}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
-  );
+  const title = t.audit.revokeAsk(visibleName(share.label));
+  const texts = { title, detail: t.audit.revokeDetail, confirm: t.audit.revoke };
+  return <ConfirmDialog {...texts} isDanger work={work} onClose={onClose} />;
 }
 
 /** The service's longest share. */
@@ -102,23 +91,15 @@ export function NewShare({ onClose }: { readonly onClose: () => void }) {
     event.preventDefault();
     work.mutate();
   };
-  if (work.data !== undefined) return <TokenDialog token={work.data.token} onClose={onClose} />;
+  if (work.data !== undefined) {
+    const { shareToken, shareTokenDetail } = t.audit;
+    return <SecretDialog title={shareToken} detail={shareTokenDetail} secret={work.data.token} onClose={onClose} />;
+  }
   return (
     <Dialog title={t.audit.share} className="dialog-narrow" onClose={onClose}>
       <form className="dialog-body" onSubmit={submit}>
-        <FormError text={messageOf(work.error)} />
-        <Field label={t.audit.shareLabel}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="input"
-              required
-              maxLength={100}
-              value={label}
-              onChange={(event) => setLabel(event.target.value)}
-            />
-          )}
-        </Field>
+        <FormError text={actMessage(work.error)} />
+        <TextField label={t.audit.shareLabel} required maxLength={100} value={label} onText={setLabel} />
         <Field label={t.audit.shareDays}>
           {(ids) => (
             <input
@@ -133,35 +114,11 @@ export function NewShare({ onClose }: { readonly onClose: () => void }) {
             />
           )}
         </Field>
-        <label className="check">
-          <input type="checkbox" checked={showsPersons} onChange={(event) => setShowsPersons(event.target.checked)} />
+        <Check checked={showsPersons} onChecked={setShowsPersons}>
           {t.audit.sharePersons}
-        </label>
-        <div className="dialog-actions">
-          <Button onClick={onClose}>{t.cancel}</Button>
-          <Button look="primary" type="submit" busy={work.isPending}>
-            {t.audit.shareMake}
-          </Button>
-        </div>
+        </Check>
+        <DialogButtons onCancel={onClose} submit={t.audit.shareMake} busy={work.isPending} />
       </form>
-    </Dialog>
-  );
-}
-
-function TokenDialog({ token, onClose }: { readonly token: string; readonly onClose: () => void }) {
-  return (
-    <Dialog title={t.audit.shareToken} className="dialog-narrow" onClose={onClose}>
-      <div className="dialog-body">
-        <p>{t.audit.shareTokenDetail}</p>
-        <p className="secret">
-          <code>{token}</code> <CopyButton text={token} />
-        </p>
-        <div className="dialog-actions">
-          <Button look="primary" onClick={onClose}>
-            {t.close}
-          </Button>
-        </div>
-      </div>
     </Dialog>
   );
 }

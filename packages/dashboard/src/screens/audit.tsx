@@ -9,6 +9,7 @@ import { auditChainQuery, auditQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
 import { clockWithSeconds, dayKey, recently, shortDay, today } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
@@ -116,13 +117,7 @@ function Records() {
           return (
             <>
               <Table list={list} />
-              {records.hasNextPage && (
-                <p className="more">
-                  <Button busy={records.isFetchingNextPage} onClick={() => void records.fetchNextPage()}>
-                    {t.more}
-                  </Button>
-                </p>
-              )}
+              <MoreButton query={records} />
             </>
           );
         }}

@@ -30,7 +30,16 @@ export function Checklist() {
         </ButtonLink>
       ),
     },
-    { title: step2, detail: step2Detail, isDone: agents.length > 0, action: null },
+    {
+      title: step2,
+      detail: step2Detail,
+      isDone: agents.length > 0,
+      action: (
+        <ButtonLink size="small" to="/app/sources">
+          {t.overview.step2Action}
+        </ButtonLink>
+      ),
+    },
     { title: step3, detail: step3Detail, isDone: restores.some(({ status }) => status === "completed"), action: null },
   ];
   return (

@@ -1,14 +1,13 @@
 /** E-mail, password and second factor. Used by the sign-in screen, and over the page when a session is over. */
 
-import { isProblem } from "@emanet/client/source";
 import { ArrowRight, Eye, EyeOff } from "lucide-react";
 import { type FormEvent, useRef, useState } from "react";
 import { client } from "../api/client.ts";
 import { takeAnswer } from "../api/session.ts";
+import { useAttempts } from "../parts/attempt.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeInput } from "../parts/code-input.tsx";
 import { Field, FormError } from "../parts/field.tsx";
-import { errorText } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
 
 interface Typed {
@@ -21,19 +20,7 @@ interface Typed {
 function useSignIn() {
   const [typed, setTyped] = useState<Typed>({ email: "", password: "", code: "" });
   const [challenge, setChallenge] = useState<string | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await work();
-    } catch (error) {
-      setFailure(isProblem(error, "invalid_credentials") ? t.signIn.wrong : messageOf(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { failure, setFailure, isBusy, attempt } = useAttempts(t.signIn.wrong);
   const { email, password, code } = typed;
   const signIn = () =>
     attempt(async () => {
@@ -47,12 +34,6 @@ function useSignIn() {
       setTyped((before) => ({ ...before, code: "" }));
     });
   return { typed, setTyped, challenge, failure, setFailure, isBusy, signIn, sendSms };
-}
-
-/** What is wrong, and when it can be tried again. */
-function messageOf(error: unknown): string {
-  const { title, detail } = errorText(error);
-  return detail === null ? title : `${title}. ${detail}`;
 }
 
 export function SignInForm() {

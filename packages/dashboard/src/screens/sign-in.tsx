@@ -1,10 +1,11 @@
 /** The sign-in screen: the form on the left, what the service promises on the right. */
 
+import { Link } from "@tanstack/react-router";
 import { Moon } from "lucide-react";
 import { useEffect } from "react";
 import { roundedSquare } from "../charts/squares.ts";
-import { Brand, LanguageButton } from "../parts/brand.tsx";
 import { Glyph } from "../parts/glyph.tsx";
+import { OpenFoot, OpenTop } from "../parts/open-frame.tsx";
 import { t } from "../strings/index.ts";
 import { SignInForm } from "./sign-in-form.tsx";
 
@@ -15,25 +16,16 @@ export function SignIn() {
   return (
     <div className="sign-in">
       <div className="sign-in-side">
-        <header className="sign-in-top">
-          <Brand />
-          <LanguageButton />
-        </header>
+        <OpenTop />
         <main className="sign-in-main">
           <h1>{t.signIn.title}</h1>
           <p className="lead">{t.signIn.lead}</p>
           <SignInForm />
           <p className="sign-in-apply">
-            {t.signIn.noAccount} <a href="/app/apply">{t.signIn.apply}</a>
+            {t.signIn.noAccount} <Link to="/app/apply">{t.signIn.apply}</Link>
           </p>
         </main>
-        <footer className="sign-in-foot">
-          <nav aria-label={t.nav.help}>
-            <a href="/docs">{t.nav.docs}</a>
-            <a href="/docs/guides/sign-in">{t.signIn.support}</a>
-          </nav>
-          <span>{t.signIn.rights}</span>
-        </footer>
+        <OpenFoot />
       </div>
       <Example />
     </div>

@@ -17,16 +17,15 @@ import {
   Plus,
   RefreshCw,
   RotateCcw,
-  Search,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { changesQuery, treeQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { day, folded, shortDay, size } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { Empty, QueryView } from "../parts/states.tsx";
-import { useSlashKey } from "../shell/keys.ts";
 import { t } from "../strings/index.ts";
 
 export interface Chosen {
@@ -53,7 +52,6 @@ const chosenOf = (entry: TreeEntry): Chosen => ({
 export function Tree(props: TreeProps) {
   const { snapshot, path, chosen, onChosen, onOpen, onDownload, onRestore } = props;
   const [filter, setFilter] = useState("");
-  const input = useSlashKey();
   const tree = useInfiniteQuery(treeQuery(snapshot.id, path));
   const { whyNot } = useRights();
   const [only] = chosen;
@@ -62,21 +60,7 @@ export function Tree(props: TreeProps) {
     <>
       <div className="tree-bar">
         <PathBar path={path} onOpen={onOpen} />
-        <div className="search-field">
-          <Search size={15} aria-hidden="true" />
-          <input
-            ref={input}
-            type="search"
-            className="input"
-            aria-label={t.browser.filter}
-            placeholder={t.browser.filter}
-            value={filter}
-            onChange={(event) => setFilter(event.target.value)}
-          />
-          <span className="kbd" aria-hidden="true">
-            /
-          </span>
-        </div>
+        <SearchField label={t.browser.filter} value={filter} onValue={setFilter} />
       </div>
       <QueryView query={tree} lines={10}>
         {({ pages }) => {

@@ -2,31 +2,51 @@
 
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { History } from "lucide-react";
+import { History, Upload } from "lucide-react";
+import { useState } from "react";
+import { handUpload, isUnderway } from "../api/hand-upload.ts";
 import { snapshotsQuery, vaultsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { dayAndTime, size } from "../format.ts";
+import { useObservable } from "../observable.ts";
 import { Button } from "../parts/button.tsx";
 import { Glyph } from "../parts/glyph.tsx";
+import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
+import { UploadCard, UploadDialog } from "./hand-upload.tsx";
 import { snapshotStatus } from "./taxpayer.tsx";
 
 const statuses = ["all", "completed", "running", "failed"] as const;
 type ShownStatus = (typeof statuses)[number];
 
 export function Snapshots() {
-  const { may } = useRights();
+  const { may, whyNot } = useRights();
+  const [isUploading, setUploading] = useState(false);
+  const upload = useObservable(handUpload);
   const { status = "all" } = useSearch({ from: "/app/snapshots" });
   const navigate = useNavigate({ from: "/app/snapshots" });
   const chosen = statuses.find((one) => one === status) ?? "all";
   return (
-    <Screen title={t.snapshots.title}>
+    <Screen
+      title={t.snapshots.title}
+      actions={
+        <Button
+          look="primary"
+          icon={<Upload size={16} aria-hidden="true" />}
+          unavailable={isUnderway(upload) ? t.upload.sending : whyNot("snapshots:write")}
+          onClick={() => setUploading(true)}
+        >
+          {t.upload.open}
+        </Button>
+      }
+    >
       {may("snapshots:read") ? (
         <>
+          <UploadCard />
           <div className="filter-bar">
             <Segments
               label={t.taxpayers.status}
@@ -40,6 +60,7 @@ export function Snapshots() {
       ) : (
         <NoPermission roles={["owner", "manager", "operator", "viewer"]} />
       )}
+      {isUploading && <UploadDialog onClose={() => setUploading(false)} />}
     </Screen>
   );
 }
@@ -82,13 +103,7 @@ function List({ status }: { readonly status: ShownStatus }) {
                 </li>
               ))}
             </ul>
-            {snapshots.hasNextPage && (
-              <p className="more">
-                <Button busy={snapshots.isFetchingNextPage} onClick={() => void snapshots.fetchNextPage()}>
-                  {t.more}
-                </Button>
-              </p>
-            )}
+            <MoreButton query={snapshots} />
           </>
         );
       }}

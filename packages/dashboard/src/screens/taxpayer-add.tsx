@@ -5,10 +5,10 @@ import { type FormEvent, useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { perform } from "../api/step-up.ts";
-import { Button } from "../parts/button.tsx";
+import { actMessage, DialogButtons } from "../parts/act-dialogs.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Field, FormError } from "../parts/field.tsx";
-import { errorText } from "../parts/states.tsx";
+import { FormError } from "../parts/field.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { t } from "../strings/index.ts";
 import { isTaxId } from "../tax-id.ts";
 
@@ -33,39 +33,27 @@ export function AddTaxpayer({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title={t.taxpayers.add} className="dialog-narrow" onClose={onClose}>
       <form className="dialog-body" onSubmit={submit}>
-        <FormError text={creation.error !== null && errors.size === 0 ? errorText(creation.error).title : null} />
-        <Field label={t.taxpayers.nameLabel} error={errors.get("/name")}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="input"
-              required
-              maxLength={200}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={t.taxpayers.taxId} hint={t.taxpayers.taxIdHint} error={wrongId}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="input"
-              required
-              inputMode="numeric"
-              maxLength={14}
-              value={taxId}
-              onBlur={() => setChecked(taxId !== "")}
-              onChange={(event) => setTaxId(event.target.value.replaceAll(/\D/g, ""))}
-            />
-          )}
-        </Field>
-        <div className="dialog-actions">
-          <Button onClick={onClose}>{t.cancel}</Button>
-          <Button look="primary" type="submit" busy={creation.isPending}>
-            {t.taxpayers.add}
-          </Button>
-        </div>
+        <FormError text={errors.size === 0 ? actMessage(creation.error) : null} />
+        <TextField
+          label={t.taxpayers.nameLabel}
+          error={errors.get("/name")}
+          required
+          maxLength={200}
+          value={name}
+          onText={setName}
+        />
+        <TextField
+          label={t.taxpayers.taxId}
+          hint={t.taxpayers.taxIdHint}
+          error={wrongId}
+          required
+          inputMode="numeric"
+          maxLength={14}
+          value={taxId}
+          onBlur={() => setChecked(taxId !== "")}
+          onText={(text) => setTaxId(text.replaceAll(/\D/g, ""))}
+        />
+        <DialogButtons onCancel={onClose} submit={t.taxpayers.add} busy={creation.isPending} />
       </form>
     </Dialog>
   );

@@ -16,7 +16,7 @@ interface TableProps {
 
 export function TaxpayerTable({ rows, from, to }: TableProps) {
   return (
-    <table className="table taxpayers-table">
+    <table className="table card-table taxpayers-table">
       <thead>
         <tr>
           <th scope="col">{t.taxpayers.status}</th>

@@ -4,7 +4,7 @@ import type { Snapshot, Source, Taxpayer } from "@emanet/client/source";
 import { isProblem } from "@emanet/client/source";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ChevronRight, Server } from "lucide-react";
+import { Server } from "lucide-react";
 import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { nightsQuery, sourcesQuery, taxpayerQuery, vaultSnapshotsQuery } from "../api/queries.ts";
@@ -12,12 +12,12 @@ import { useRights } from "../api/rights.ts";
 import { perform } from "../api/step-up.ts";
 import { HeatRow } from "../charts/heat-row.tsx";
 import { day, dayAndTime, duration, recently, size } from "../format.ts";
+import { ConfirmDialog } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { FormError } from "../parts/field.tsx";
+import { Crumbs } from "../parts/crumbs.tsx";
 import { Glyph, type Status, statusOf } from "../parts/glyph.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
-import { Empty, errorText, NoPermission, QueryView } from "../parts/states.tsx";
+import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { boardDays } from "../shell/side-bar.tsx";
 import { t } from "../strings/index.ts";
@@ -33,7 +33,7 @@ export function TaxpayerScreen() {
   return (
     <Screen
       title={visibleName(name)}
-      heading={<Crumbs name={name} />}
+      heading={<Crumbs to="/app/taxpayers" parent={t.taxpayers.title} name={name} />}
       actions={
         taxpayer.data !== undefined && (
           <Button unavailable={whyNot("taxpayers:write")} onClick={() => setAsked(true)}>
@@ -55,18 +55,6 @@ export function TaxpayerScreen() {
         <NoPermission roles={["owner", "manager", "operator", "viewer"]} />
       )}
     </Screen>
-  );
-}
-
-function Crumbs({ name }: { readonly name: string }) {
-  return (
-    <div className="crumbs">
-      <Link to="/app/taxpayers">{t.taxpayers.title}</Link>
-      <ChevronRight size={14} aria-hidden="true" />
-      <h1>
-        <ShownName name={name} />
-      </h1>
-    </div>
   );
 }
 
@@ -234,21 +222,12 @@ function ArchiveDialog({ taxpayer, onClose }: { readonly taxpayer: Taxpayer; rea
     },
   });
   return (
-    <Dialog
+    <ConfirmDialog
       title={isArchived ? t.taxpayer.unarchive : t.taxpayer.archiveAsk(visibleName(name))}
-      className="dialog-narrow"
+      detail={isArchived ? undefined : t.taxpayer.archiveDetail}
+      confirm={isArchived ? t.taxpayer.unarchive : t.taxpayer.archive}
+      work={change}
       onClose={onClose}
-    >
-      <div className="dialog-body">
-        {!isArchived && <p>{t.taxpayer.archiveDetail}</p>}
-        <FormError text={change.error === null ? null : errorText(change.error).title} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>{t.cancel}</Button>
-          <Button look="primary" busy={change.isPending} onClick={() => change.mutate()}>
-            {isArchived ? t.taxpayer.unarchive : t.taxpayer.archive}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    />
   );
 }

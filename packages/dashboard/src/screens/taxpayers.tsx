@@ -2,16 +2,16 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus, Search, Upload, Users } from "lucide-react";
+import { Plus, Upload, Users } from "lucide-react";
 import { useState } from "react";
 import { nightsQuery, sourcesQuery, taxpayersQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { count, percent } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Glyph, type Status } from "../parts/glyph.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
-import { useSlashKey } from "../shell/keys.ts";
 import { Screen } from "../shell/screen.tsx";
 import { boardDays } from "../shell/side-bar.tsx";
 import { t } from "../strings/index.ts";
@@ -91,7 +91,6 @@ interface ListProps {
 function List({ rows, from, to }: ListProps) {
   const { state = "all", q = "" } = useSearch({ from: "/app/taxpayers" });
   const navigate = useNavigate({ from: "/app/taxpayers" });
-  const input = useSlashKey();
   const set = (part: { state?: Filter; q?: string }) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   const shown = rows.filter((row) => isIn(state, row) && matches(q, row));
@@ -105,21 +104,7 @@ function List({ rows, from, to }: ListProps) {
           onValue={(value) => set({ state: value })}
           options={filters.map((filter) => ({ value: filter, text: <FilterText filter={filter} rows={rows} /> }))}
         />
-        <div className="search-field">
-          <Search size={15} aria-hidden="true" />
-          <input
-            ref={input}
-            type="search"
-            className="input"
-            aria-label={t.taxpayers.search}
-            placeholder={t.taxpayers.search}
-            value={q}
-            onChange={(event) => set({ q: event.target.value })}
-          />
-          <span className="kbd" aria-hidden="true">
-            /
-          </span>
-        </div>
+        <SearchField label={t.taxpayers.search} value={q} onValue={(value) => set({ q: value })} />
       </div>
       {shown.length === 0 ? (
         <div className="card">

@@ -6,12 +6,14 @@ import { RefreshCw } from "lucide-react";
 import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../api/queries.ts";
-import { NotConfirmed, perform } from "../api/step-up.ts";
+import { perform } from "../api/step-up.ts";
 import { clockWithSeconds, count, dayKey, recently, shortDay, today } from "../format.ts";
+import { ActError } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
 import { Glyph, type Status } from "../parts/glyph.tsx";
+import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { CopyButton, Empty, ErrorCard, QueryView } from "../parts/states.tsx";
+import { CopyButton, Empty, QueryView } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
 
 const filters = ["all", "failed", "delivered"] as const;
@@ -57,13 +59,7 @@ export function Deliveries({ webhookId, why }: DeliveriesProps) {
             return (
               <>
                 <Table list={list} open={open} onOpen={setOpen} />
-                {deliveries.hasNextPage && (
-                  <p className="more">
-                    <Button busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-                      {t.more}
-                    </Button>
-                  </p>
-                )}
+                <MoreButton query={deliveries} />
               </>
             );
           }}
@@ -156,7 +152,7 @@ function OpenDelivery({ id, why }: { readonly id: string; readonly why: string |
               {t.webhooks.retry}
             </Button>
           </header>
-          {work.error !== null && !(work.error instanceof NotConfirmed) && <ErrorCard error={work.error} isSmall />}
+          <ActError error={work.error} />
           <Attempts delivery={data} />
           <Body delivery={data} />
         </>

@@ -2,17 +2,19 @@
 
 import { isProblem, type Webhook, type WebhookStatistics } from "@emanet/client/source";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { ArrowUpRight, ChevronRight, RefreshCw, TriangleAlert } from "lucide-react";
+import { useParams } from "@tanstack/react-router";
+import { ArrowUpRight, RefreshCw, TriangleAlert } from "lucide-react";
 import { client, queries } from "../api/client.ts";
 import { webhookQuery, webhookStatisticsQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
-import { NotConfirmed, perform } from "../api/step-up.ts";
+import { perform } from "../api/step-up.ts";
 import { roundedRect } from "../charts/squares.ts";
 import { count, percent, recently } from "../format.ts";
+import { ActError } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
+import { Crumbs } from "../parts/crumbs.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
-import { ErrorCard, NoPermission, QueryView } from "../parts/states.tsx";
+import { NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
 import { NotFound } from "./not-found.tsx";
@@ -37,7 +39,7 @@ export function WebhookScreen() {
   return (
     <Screen
       title={visibleName(name)}
-      heading={<Crumbs name={name} />}
+      heading={<Crumbs to="/app/webhooks" parent={t.webhooks.title} name={name} />}
       actions={
         webhook.data !== undefined && (
           <>
@@ -60,7 +62,7 @@ export function WebhookScreen() {
     >
       {may("webhooks:read") ? (
         <div className="webhook">
-          {work.error !== null && !(work.error instanceof NotConfirmed) && <ErrorCard error={work.error} isSmall />}
+          <ActError error={work.error} />
           <QueryView query={webhook} lines={2}>
             {(data) => <Figures webhook={data} statistics={statistics.data} />}
           </QueryView>
@@ -76,18 +78,6 @@ export function WebhookScreen() {
         <NoPermission roles={rolesWith("webhooks:read")} />
       )}
     </Screen>
-  );
-}
-
-function Crumbs({ name }: { readonly name: string }) {
-  return (
-    <div className="crumbs">
-      <Link to="/app/webhooks">{t.webhooks.title}</Link>
-      <ChevronRight size={14} aria-hidden="true" />
-      <h1>
-        <ShownName name={name} />
-      </h1>
-    </div>
   );
 }
 

@@ -9,13 +9,15 @@ import { client, queries } from "../api/client.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { webhooksQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
-import { NotConfirmed, perform } from "../api/step-up.ts";
+import { perform } from "../api/step-up.ts";
+import { actMessage, DialogButtons, SecretDialog } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Field, FormError } from "../parts/field.tsx";
+import { FormError } from "../parts/field.tsx";
 import { Glyph } from "../parts/glyph.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
-import { CopyButton, Empty, errorText, NoPermission, QueryView } from "../parts/states.tsx";
+import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
 
@@ -95,65 +97,38 @@ function AddWebhook({ onClose }: { readonly onClose: () => void }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: ["webhooks"] }),
   });
   const errors = fieldErrors(work.error);
-  const hasOther = work.error !== null && errors.size === 0 && !(work.error instanceof NotConfirmed);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     work.mutate();
   };
-  if (work.data !== undefined) return <SecretDialog secret={work.data.secret} onClose={onClose} />;
+  if (work.data !== undefined) {
+    const { secret, secretDetail } = t.webhooks;
+    return <SecretDialog title={secret} detail={secretDetail} secret={work.data.secret} onClose={onClose} />;
+  }
   return (
     <Dialog title={t.webhooks.add} className="dialog-narrow" onClose={onClose}>
       <form className="dialog-body" onSubmit={submit}>
-        <FormError text={hasOther ? errorText(work.error).title : null} />
-        <Field label={t.webhooks.url} hint={t.webhooks.urlHint} error={errors.get("/url")}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="input"
-              type="url"
-              required
-              maxLength={2000}
-              value={url}
-              onChange={(event) => setUrl(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={t.webhooks.description} hint={t.webhooks.allEvents} error={errors.get("/description")}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="input"
-              maxLength={100}
-              value={description}
-              onChange={(event) => setDescription(event.target.value)}
-            />
-          )}
-        </Field>
-        <div className="dialog-actions">
-          <Button onClick={onClose}>{t.cancel}</Button>
-          <Button look="primary" type="submit" busy={work.isPending}>
-            {t.webhooks.add}
-          </Button>
-        </div>
+        <FormError text={errors.size === 0 ? actMessage(work.error) : null} />
+        <TextField
+          label={t.webhooks.url}
+          hint={t.webhooks.urlHint}
+          error={errors.get("/url")}
+          type="url"
+          required
+          maxLength={2000}
+          value={url}
+          onText={setUrl}
+        />
+        <TextField
+          label={t.webhooks.description}
+          hint={t.webhooks.allEvents}
+          error={errors.get("/description")}
+          maxLength={100}
+          value={description}
+          onText={setDescription}
+        />
+        <DialogButtons onCancel={onClose} submit={t.webhooks.add} busy={work.isPending} />
       </form>
-    </Dialog>
-  );
-}
-
-function SecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
-  return (
-    <Dialog title={t.webhooks.secret} className="dialog-narrow" onClose={onClose}>
-      <div className="dialog-body">
-        <p>{t.webhooks.secretDetail}</p>
-        <p className="secret">
-          <code>{secret}</code> <CopyButton text={secret} />
-        </p>
-        <div className="dialog-actions">
-          <Button look="primary" onClick={onClose}>
-            {t.close}
-          </Button>
-        </div>
-      </div>
     </Dialog>
   );
 }

@@ -1,12 +1,20 @@
 /** The places of the navigation: who sees them, and where they lead. */
 
-import { History, LayoutDashboard, RotateCcw, ScrollText, Users, Webhook } from "lucide-react";
+import { History, KeyRound, LayoutDashboard, RotateCcw, ScrollText, Server, Users, Webhook } from "lucide-react";
 import type { ComponentType } from "react";
 import type { Right } from "../api/rights.ts";
 import { t } from "../strings/index.ts";
 
 export interface Place {
-  readonly to: "/" | "/app/taxpayers" | "/app/snapshots" | "/app/restores" | "/app/audit" | "/app/webhooks";
+  readonly to:
+    | "/"
+    | "/app/taxpayers"
+    | "/app/snapshots"
+    | "/app/restores"
+    | "/app/sources"
+    | "/app/webhooks"
+    | "/app/clients"
+    | "/app/audit";
   readonly text: string;
   readonly short?: string;
   readonly Icon: ComponentType<{ readonly size?: number; readonly "aria-hidden"?: "true" }>;
@@ -37,11 +45,15 @@ export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] 
         },
         { to: "/app/snapshots", text: t.nav.snapshots, Icon: History, right: "snapshots:read", key: "y" },
         { to: "/app/restores", text: t.nav.restores, Icon: RotateCcw, right: "restores:read", key: "g" },
+        { to: "/app/sources", text: t.nav.sources, Icon: Server, right: "snapshots:read", key: "k" },
       ],
     },
     {
       title: t.nav.connections,
-      places: [{ to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read" }],
+      places: [
+        { to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read" },
+        { to: "/app/clients", text: t.nav.clients, Icon: KeyRound, right: "account:write" },
+      ],
     },
     {
       title: t.nav.trust,

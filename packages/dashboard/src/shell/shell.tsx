@@ -4,7 +4,7 @@
  */
 
 import { useQuery } from "@tanstack/react-query";
-import { Outlet } from "@tanstack/react-router";
+import { Outlet, useMatches } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 import { queries } from "../api/client.ts";
 import { accountQuery, meQuery } from "../api/queries.ts";
@@ -22,8 +22,14 @@ import { MobileTop, TabBar } from "./tab-bar.tsx";
 const SignIn = lazy(async () => ({ default: (await import("../screens/sign-in.tsx")).SignIn }));
 const SignInForm = lazy(async () => ({ default: (await import("../screens/sign-in-form.tsx")).SignInForm }));
 
+/** Addresses that need no session: their screens have a frame of their own. */
+const openPaths: readonly string[] = ["/app/apply"];
+
 export function Shell() {
   const state = useObservable(sessionState);
+  // By what is shown, not by the address: the address changes before its screen is loaded.
+  const isOpen = useMatches({ select: (matches) => matches.some(({ fullPath }) => openPaths.includes(fullPath)) });
+  if (isOpen) return <Outlet />;
   if (state === "out") {
     return (
       <Suspense>

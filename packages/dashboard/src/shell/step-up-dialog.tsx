@@ -1,17 +1,17 @@
 /** Asks for a fresh second factor: the code of the authenticator, of an SMS, or a recovery code. */
 
-import { type CodeChallenge, isProblem } from "@emanet/client/source";
+import type { CodeChallenge } from "@emanet/client/source";
 import { ShieldCheck } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client } from "../api/client.ts";
 import { takeAnswer } from "../api/session.ts";
 import { askedStepUp } from "../api/step-up.ts";
 import { useObservable } from "../observable.ts";
-import { Button } from "../parts/button.tsx";
+import { DialogButtons } from "../parts/act-dialogs.tsx";
+import { useAttempts } from "../parts/attempt.ts";
 import { CodeInput } from "../parts/code-input.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, FormError } from "../parts/field.tsx";
-import { errorText } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
 
 export function StepUpDialog() {
@@ -27,19 +27,7 @@ export function StepUpDialog() {
 function StepUpForm({ onDone, onCancel }: { readonly onDone: () => void; readonly onCancel: () => void }) {
   const [code, setCode] = useState("");
   const [challenge, setChallenge] = useState<string | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await work();
-    } catch (error) {
-      setFailure(isProblem(error, "invalid_credentials") ? t.stepUp.wrong : errorText(error).title);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { failure, isBusy, attempt } = useAttempts(t.stepUp.wrong);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void attempt(async () => {
@@ -68,12 +56,7 @@ function StepUpForm({ onDone, onCancel }: { readonly onDone: () => void; readonl
       <button type="button" className="text-button" onClick={sendSms}>
         {t.stepUp.bySms}
       </button>
-      <div className="dialog-actions">
-        <Button onClick={onCancel}>{t.cancel}</Button>
-        <Button look="primary" type="submit" busy={isBusy}>
-          {t.stepUp.confirm}
-        </Button>
-      </div>
+      <DialogButtons onCancel={onCancel} submit={t.stepUp.confirm} busy={isBusy} />
     </form>
   );
 }

@@ -1,7 +1,8 @@
 /** Under 768 px: brand and person above, the most used places below. */
 
 import type { Account, Me } from "@emanet/client/source";
-import { Search } from "lucide-react";
+import { Menu, Search } from "lucide-react";
+import { useId, useRef } from "react";
 import { useRights } from "../api/rights.ts";
 import { fullDay } from "../format.ts";
 import markAddress from "../mark.svg";
@@ -13,8 +14,8 @@ import { PersonMenu } from "./person-menu.tsx";
 import { placesOf } from "./places.tsx";
 import { PlaceLink } from "./side-bar.tsx";
 
-/** As many as fit at 320 px with targets of 44 px. */
-const maxTabs = 5;
+/** The most used places, as many as fit at 320 px beside the menu with targets of 44 px. */
+const tabs: readonly string[] = ["/", "/app/taxpayers", "/app/restores", "/app/audit"];
 
 export function MobileTop({ me, account }: { readonly me: Me; readonly account: Account | undefined }) {
   return (
@@ -37,9 +38,37 @@ export function TabBar() {
   const places = placesOf(may).flatMap((group) => group.places);
   return (
     <nav className="tab-bar" aria-label={t.nav.label}>
-      {places.slice(0, maxTabs).map((place) => (
-        <PlaceLink key={place.to} place={{ ...place, text: place.short ?? place.text }} />
-      ))}
+      {places
+        .filter(({ to }) => tabs.includes(to))
+        .map((place) => (
+          <PlaceLink key={place.to} place={{ ...place, text: place.short ?? place.text }} />
+        ))}
+      <PlaceMenu />
     </nav>
+  );
+}
+
+/** All places, those without a tab too. */
+function PlaceMenu() {
+  const { may } = useRights();
+  const id = useId();
+  const menu = useRef<HTMLUListElement>(null);
+  return (
+    <>
+      <button type="button" className="place" popoverTarget={id}>
+        <Menu size={17} aria-hidden="true" />
+        <span className="place-text">{t.nav.menu}</span>
+      </button>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link is a click too */}
+      <ul ref={menu} id={id} popover="auto" className="menu menu-places" onClick={() => menu.current?.hidePopover()}>
+        {placesOf(may).flatMap(({ places }) =>
+          places.map((place) => (
+            <li key={place.to}>
+              <PlaceLink place={place} />
+            </li>
+          )),
+        )}
+      </ul>
+    </>
   );
 }

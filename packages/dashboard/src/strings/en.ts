@@ -1,6 +1,10 @@
 /** The texts of the page in English; `tr.ts` decides which texts exist. */
 
 import { count } from "../format.ts";
+import { enApply } from "./en-apply.ts";
+import { enClients } from "./en-clients.ts";
+import { enSources } from "./en-sources.ts";
+import { enUpload } from "./en-upload.ts";
 import { enWebhooks } from "./en-webhooks.ts";
 import type { Strings } from "./tr.ts";
 
@@ -396,6 +400,10 @@ export const en: Strings = {
     until: (day) => `Until the backup of ${day}`,
     download: "Download",
   },
+  apply: enApply,
+  sources: enSources,
+  clients: enClients,
+  upload: enUpload,
   webhooks: enWebhooks,
   audit: {
     title: "Audit trail",

@@ -1,6 +1,10 @@
 /** The texts of the page in Turkish. This file decides which texts exist; `en.ts` has the same. */
 
 import { count } from "../format.ts";
+import { trApply } from "./tr-apply.ts";
+import { trClients } from "./tr-clients.ts";
+import { trSources } from "./tr-sources.ts";
+import { trUpload } from "./tr-upload.ts";
 import { trWebhooks } from "./tr-webhooks.ts";
 import { ofThem } from "./turkish.ts";
 
@@ -397,6 +401,10 @@ export const tr = {
     until: (day: string) => `${day} yedeğine kadar`,
     download: "İndir",
   },
+  apply: trApply,
+  sources: trSources,
+  clients: trClients,
+  upload: trUpload,
   webhooks: trWebhooks,
   audit: {
     title: "Denetim izi",

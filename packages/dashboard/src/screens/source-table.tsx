@@ -1,0 +1,194 @@
+/** The table of sources, and the form that changes one: its name, and how often a backup is expected. */
+
+import type { Source } from "@emanet/client/source";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Pencil } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { client, queries } from "../api/client.ts";
+import { fieldErrors } from "../api/field-errors.ts";
+import { useRights } from "../api/rights.ts";
+import { perform } from "../api/step-up.ts";
+import { collator, duration, recently, size } from "../format.ts";
+import { actMessage, DialogButtons } from "../parts/act-dialogs.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field, FormError } from "../parts/field.tsx";
+import { Glyph, type Status } from "../parts/glyph.tsx";
+import { ShownName, visibleName } from "../parts/shown-name.tsx";
+import { TextField } from "../parts/text-field.tsx";
+import { t } from "../strings/index.ts";
+
+const freshness: Readonly<Record<string, Status>> = { ok: "ok", late: "late", never: "none" };
+
+export function freshnessOf(state: string): Status {
+  return freshness[state] ?? "none";
+}
+
+/** Late ones first, then by name. */
+const rank: Readonly<Record<string, number>> = { late: 0, never: 1, ok: 2 };
+
+interface SourceTableProps {
+  readonly sources: readonly Source[];
+  readonly vaultNames: ReadonlyMap<string, string>;
+}
+
+export function SourceTable({ sources, vaultNames }: SourceTableProps) {
+  const [edited, setEdited] = useState<Source | null>(null);
+  const nameOf = ({ vault_id: id }: Source) => vaultNames.get(id) ?? "";
+  const sorted = sources.toSorted(
+    (one, other) =>
+      (rank[one.freshness] ?? 1) - (rank[other.freshness] ?? 1) ||
+      collator.compare(nameOf(one), nameOf(other)) ||
+      collator.compare(one.name, other.name),
+  );
+  return (
+    <>
+      <table className="table card-table sources-table">
+        <thead>
+          <tr>
+            <th scope="col">{t.sources.state}</th>
+            <th scope="col">{t.sources.name}</th>
+            <th scope="col">{t.sources.every}</th>
+            <th scope="col">{t.sources.last}</th>
+            <th scope="col" className="number">
+              {t.sources.size}
+            </th>
+            <th scope="col">
+              <span className="sr-only">{t.sources.editTitle}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((source) => (
+            <Row key={source.id} source={source} vaultName={nameOf(source)} onEdit={() => setEdited(source)} />
+          ))}
+        </tbody>
+      </table>
+      {edited !== null && <EditDialog source={edited} onClose={() => setEdited(null)} />}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly source: Source;
+  readonly vaultName: string;
+  readonly onEdit: () => void;
+}
+
+function Row({ source, vaultName, onEdit }: RowProps) {
+  const { whyNot } = useRights();
+  const why = whyNot("snapshots:write");
+  const status = freshnessOf(source.freshness);
+  return (
+    <tr>
+      <td className={`status status-${status}`}>
+        <Glyph status={status} size={15} /> {t.sources.states[source.freshness] ?? source.freshness}
+      </td>
+      <th scope="row">
+        <ShownName name={source.name} />
+        <span className="cell-note">
+          <ShownName name={vaultName} />
+        </span>
+      </th>
+      <td className="every">{everyText(source.expected_every)}</td>
+      <td className="last">
+        <Last source={source} />
+      </td>
+      <td className="number">{source.size_bytes === null ? "–" : size(source.size_bytes)}</td>
+      <td className="number edit">
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={t.sources.edit(visibleName(source.name))}
+          aria-disabled={why !== undefined || undefined}
+          title={why}
+          onClick={why === undefined ? onEdit : undefined}
+        >
+          <Pencil size={15} aria-hidden="true" />
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+/** When the last good backup was; of a late source also when the next one was expected. */
+function Last({ source }: { readonly source: Source }) {
+  const { last_good_at: good, last_snapshot: last, expected_every: every, freshness: state } = source;
+  if (good === null) return t.taxpayers.never;
+  const text = recently(good);
+  const expected = every !== null && state === "late" ? recently(Date.parse(good) + every * 1000) : null;
+  return (
+    <>
+      {last === null ? (
+        text
+      ) : (
+        <Link to="/app/snapshots/$id" params={{ id: last.id }} className="row-link">
+          {text}
+        </Link>
+      )}
+      {expected !== null && <span className="cell-note">{t.sources.expectedAt(expected)}</span>}
+    </>
+  );
+}
+
+export function everyText(seconds: number | null): string {
+  if (seconds === null) return t.sources.noEvery;
+  return t.sources.everies[String(seconds)] ?? duration(seconds * 1000);
+}
+
+function EditDialog({ source, onClose }: { readonly source: Source; readonly onClose: () => void }) {
+  const [name, setName] = useState(source.name);
+  const [every, setEvery] = useState(source.expected_every);
+  const work = useMutation({
+    mutationFn: () =>
+      perform(({ idempotencyKey: _key, ...options }) =>
+        client.sources.update({ id: source.id, body: { name, expected_every: every } }, options),
+      ),
+    onSuccess: async () => {
+      onClose();
+      await Promise.all(["sources", "nights"].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+    },
+  });
+  const errors = fieldErrors(work.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    work.mutate();
+  };
+  const known = Object.keys(t.sources.everies).map(Number);
+  // An interval that a program chose stays one of the choices.
+  const choices = every === null || known.includes(every) ? known : [...known, every];
+  return (
+    <Dialog title={t.sources.editTitle} className="dialog-narrow" onClose={onClose}>
+      <form className="dialog-body" onSubmit={submit}>
+        <FormError text={errors.size === 0 ? actMessage(work.error) : null} />
+        <TextField
+          label={t.sources.name}
+          hint={t.sources.nameHint}
+          error={errors.get("/name")}
+          required
+          maxLength={200}
+          value={name}
+          onText={setName}
+        />
+        <Field label={t.sources.every} hint={t.sources.everyHint} error={errors.get("/expected_every")}>
+          {(ids) => (
+            <select
+              {...ids}
+              className="input"
+              value={String(every ?? "")}
+              onChange={(event) => setEvery(event.target.value === "" ? null : Number(event.target.value))}
+            >
+              <option value="">{t.sources.noEvery}</option>
+              {choices.map((seconds) => (
+                <option key={seconds} value={seconds}>
+                  {everyText(seconds)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <DialogButtons onCancel={onClose} submit={t.save} busy={work.isPending} />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,46 @@
+/** The texts of the application form in English. */
+
+import type { trApply } from "./tr-apply.ts";
+
+export const enApply: typeof trApply = {
+  title: "Apply for an account",
+  lead: "We review your application and send the decision by e-mail.",
+  kind: "Applicant",
+  office: "Accounting office",
+  company: "Company",
+  officeName: "Name of the office",
+  companyName: "Name of the company",
+  taxId: "Tax number",
+  taxIdHint: "VKN with 10 digits, or TCKN with 11 for sole traders",
+  taxIdGood: "The check digit is right",
+  package: "Package",
+  fullName: "Your full name",
+  email: "E-mail",
+  emailHint: "The decision and the link to sign in come to this address.",
+  phone: "Mobile phone",
+  phoneHint: "For example 0532 000 00 00",
+  phoneWrong: "Enter a mobile number of Türkiye",
+  note: "Note to us",
+  optional: "Optional",
+  consents: "Consents",
+  terms: "I accept the terms of service",
+  privacy: "I have read the privacy notice (KVKK)",
+  marketing: "Send me news by e-mail (optional)",
+  kept: "What happens to this information?",
+  keptDetail:
+    "It is kept to decide about your application and, if it is approved, to open your account. Only the Emanet team sees it. With the link in our e-mail you can withdraw the application whenever you like.",
+  submit: "Send the application",
+  haveAccount: "You have an account?",
+  signIn: "Sign in",
+  missing: "Correct the fields that are missing or wrong",
+  doneTitle: "We have your application",
+  doneLead: (email) => `The decision comes to ${email}.`,
+  doneNumber: "Number of the application",
+  doneNext: "What comes next?",
+  doneSteps: [
+    "We review your application, and call you if we need to.",
+    "After the approval you get a link to set up your account.",
+    "You set a password and an authenticator, and make your first backup.",
+  ],
+  doneWithdraw: "If you change your mind, the link in the e-mail withdraws your application.",
+};

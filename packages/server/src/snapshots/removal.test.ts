@@ -308,6 +308,10 @@ test("a manifest without a row: of an open upload it completes the snapshot, of 
   const vault = await opened(vaultId);
   const known = await signedRetention(vault, engineId(ended));
   assert.equal(known?.expiresAt, service.clock.now().getTime() + endedKeptMs);
+  const [waiting] = await env.rows<{ run_at: Date }>("select run_at from emanet.jobs where key = $1", [
+    `ended ${ended}`,
+  ]);
+  assert.ok(Number(waiting?.run_at) >= Number(known.expiresAt), "there is a prune for the time when it goes");
   await setRetention(vault, engineId(ended), { ...known, expiresAt: service.clock.now().getTime() });
   await prune(vaultId);
   assert.equal(await isInCatalog(vaultId, ended), false);

@@ -133,10 +133,10 @@ async function remove(steps: Steps, { id, source_id: sourceId }: Removal): Promi
 /**
  * Deletes snapshots of the catalog whose uploads have failed or were canceled. The chain has them as completed: a process ended between
  * manifest and row. Somebody who changes rows could make a good snapshot look like that, so the chain gets a notice first, staff see
- * an error in the log, and it goes two weeks later.
+ * an error in the log, and it goes two weeks later, by a prune for that time.
  */
 async function deleteEnded(steps: Steps): Promise<void> {
-  const { vault, accountId, vaultId, read } = steps;
+  const { vault, accountId, vaultId, read, run } = steps;
   const known: string[] = [];
   for await (const { id } of allSnapshots(vault.catalog)) known.push(snapshotIdOf(id));
   for (let at = 0; at < known.length; at += idsPerPage) {
@@ -146,6 +146,8 @@ async function deleteEnded(steps: Steps): Promise<void> {
       else if ((await signedRetention(vault, engineId(id)))?.expiresAt === null) {
         steps.log.error("ended_upload_has_snapshot", { target_id: id });
         const goesAt = new Date(steps.now.getTime() + endedKeptMs);
+        // Before the notice: a process that ends in between must not leave it without a prune.
+        await run(async (tx) => tx.job(pruneOfEnded(steps, id, goesAt)));
         await setExpiryIn(vault, id, goesAt, { reason: "its upload ended", by: pruneVault.name });
       }
     }
@@ -186,6 +188,12 @@ export const findVaultsToPrune = task<Readonly<Record<string, never>>, Ports>("s
 
 function pruneOf(payload: PrunePayload) {
   return { task: pruneVault, payload, key: payload.vaultId, exclusiveKey: `upkeep ${payload.vaultId}` };
+}
+
+/** For a vault that gets no other snapshot, and so no other prune. The earliest of three clocks decides, so it comes a little later. */
+function pruneOfEnded({ accountId, vaultId }: PrunePayload, id: string, goesAt: Date) {
+  const runAt = new Date(goesAt.getTime() + hourMs);
+  return { ...pruneOf({ accountId, vaultId }), key: `ended ${id}`, runAt };
 }
 
 /** Snapshots have expired: their content is removed as soon as a worker is free. */

@@ -19,10 +19,10 @@ import { until } from "./testing/service-under-test.ts";
 import { World } from "./testing/world.ts";
 
 const random = seededRandom(Number(process.env.EMANET_KILL_SEED ?? "23"));
-const rounds = scaled(1, 30);
-const smallFiles = scaled(12, 40);
-/** More than a stripe of 64 MiB in heavy runs: then a killed PATCH keeps its first stripe. */
-const largeBytes = scaled(3_000_000, 70 * 1024 * 1024);
+const rounds = 30;
+const smallFiles = 40;
+/** More than a stripe of 64 MiB: a killed PATCH keeps its first stripe. */
+const largeBytes = 70 * 1024 * 1024;
 
 /** Kills the service some time after the work has begun, and starts it again. */
 async function killDuring(world: World, longestMs: number, work: Promise<unknown>): Promise<void> {
@@ -35,10 +35,10 @@ async function killDuring(world: World, longestMs: number, work: Promise<unknown
 
 async function round(world: World, number: number): Promise<FileSender> {
   const sender = await FileSender.begin(world, `kaynak-${number % 3}`, { smallFiles, largeBytes, seed: number });
-  await killDuring(world, scaled(400, 1500), Promise.all([sender.sendSmall(), sender.sendLarge(1_000_000)]));
+  await killDuring(world, 1500, Promise.all([sender.sendSmall(), sender.sendLarge(1_000_000)]));
   await sender.sendSmall();
   await sender.sendLarge(largeBytes);
-  await killDuring(world, scaled(60, 150), sender.complete());
+  await killDuring(world, 150, sender.complete());
   // The process that had the completion counts as dead after a minute, by the time of the database.
   await world.rows(
     "update emanet.snapshots set alive_at = alive_at - interval '61 seconds' where closed_at is not null",
@@ -52,6 +52,7 @@ async function round(world: World, number: number): Promise<FileSender> {
 }
 
 test(`${2 * rounds} kills while files are sent and completed: nothing acknowledged is lost, nothing is left over`, async (t) => {
+  if (scaled(0, 1) === 0) return t.skip("only in the long form; the short one is the fault harness");
   const cleanup = inReverse(t);
   const world = await World.open(cleanup, await temporaryFolder(cleanup));
   const senders: FileSender[] = [];

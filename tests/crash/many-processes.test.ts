@@ -30,7 +30,7 @@ import { leftWhenQuiet, passTime, UploadRounds } from "./testing/upload-rounds.t
 import { assertWhole, Clients, kinds, Sources } from "./testing/uploads.ts";
 
 const { EMANET_KILL_SEED = "23", EMANET_KILL_LOG } = process.env;
-const kills = Number(process.env.EMANET_KILL_ROUNDS ?? scaled(4, 100));
+const kills = Number(process.env.EMANET_KILL_ROUNDS ?? scaled(2, 100));
 const random = seededRandom(Number(EMANET_KILL_SEED));
 
 const isHeavy = scaled(0, 1) === 1;

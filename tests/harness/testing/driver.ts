@@ -215,7 +215,9 @@ export class Driver {
 
   async #pruned(): Promise<void> {
     await this.#actor.do("prune");
-    const text = "select from emanet.jobs where task = 'snapshots.prune_vault' and failed_at is null";
+    // One for later is of an upload that ended between manifest and row.
+    const text =
+      "select from emanet.jobs where task = 'snapshots.prune_vault' and failed_at is null and key not like 'ended %'";
     await until("prune has run", async () => ((await this.#parts.service.rows(text)).length === 0 ? true : null));
   }
 }

@@ -105,18 +105,23 @@ export async function endedAmong(
 }
 
 /**
- * Notes a prune of the vault that began at this time, for everything whose time had passed then. Of a removed snapshot nothing is
- * kept that people wrote.
+ * Notes a prune of the vault that began at this time, for the removals that it has carried out and for uploads whose time had passed
+ * then. A removal that another process began meanwhile is for the next prune. Of a removed snapshot nothing is kept that people wrote.
  */
-export async function notePruned(tx: Tx, accountId: string, vaultId: string, begunAt: Date): Promise<void> {
+export async function notePruned(
+  tx: Tx,
+  accountId: string,
+  vaultId: string,
+  { removals, begunAt }: { readonly removals: readonly Removal[]; readonly begunAt: Date },
+): Promise<void> {
   const until = new Date(begunAt.getTime() - undeleteMs);
+  const removed = removals.map(({ id }) => id);
   await sql`
     update snapshots set pruned_at = ${tx.now},
       label = case when removed_at is null then label end,
       metadata = case when removed_at is null then metadata else '{}' end,
       external_reference = case when removed_at is null then external_reference end
     where account_id = ${accountId} and vault_id = ${vaultId} and pruned_at is null
-      and (removed_at <= ${begunAt} or (state in ('failed', 'canceled', 'completed') and active_at <= ${until}))`.execute(
-    tx.db,
-  );
+      and ((removed_at is not null and id = any (${removed}::uuid[]))
+        or (state in ('failed', 'canceled', 'completed') and active_at <= ${until}))`.execute(tx.db);
 }

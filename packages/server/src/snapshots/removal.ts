@@ -91,7 +91,8 @@ export const pruneVault = task<PrunePayload, Ports>("snapshots.prune_vault", {
       if (report.recoveredSnapshots.length > 0) await deleteEnded(steps);
       ports.services.snapshots.counts.pruned(report.freedBytes);
       const isDone = report.leftPacks === 0 && report.recoveredSnapshots.length === 0;
-      if (isDone && removals.length < removalsPerRun) await steps.run((tx) => notePruned(tx, accountId, vaultId, now));
+      if (isDone && removals.length < removalsPerRun)
+        await steps.run((tx) => notePruned(tx, accountId, vaultId, { removals, begunAt: now }));
     } catch (error) {
       if (!(error instanceof IncompleteCatalogError) && !(error instanceof ChainMismatchError)) throw error;
       // Nothing was deleted. People must look at the vault; the next run tries again.

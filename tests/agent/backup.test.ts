@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   appendFileSync,
   linkSync,
@@ -17,6 +18,8 @@ import {
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
+import { packSpool } from "../../packages/agent/src/backup/pack-spool.ts";
+import type { AgentContext } from "../../packages/agent/src/context.ts";
 import { describeTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
@@ -160,6 +163,95 @@ test("a file that grows and a folder that vanishes meanwhile: exit code 3, in th
     assert.ok(grown.length > before, "as it was at one moment");
     assert.deepEqual(grown, readFileSync(path.join(from, name)).subarray(0, grown.length));
   }
+});
+
+test("packs on disk have no name, are read as often as needed, and are not used where the disk is nearly full", async (t) => {
+  const agent = await agentOf(t, world);
+  const context = (free: number) =>
+    ({ environment: agent.environment, freeBytes: () => free, newKey: () => randomUUID() }) as unknown as AgentContext;
+  assert.equal(await packSpool(context(100_000_000))(), null);
+  const pack = await packSpool(context(1e12))();
+  assert.ok(pack !== null);
+  const parts = Array.from({ length: 5 }, (_, i) => Buffer.alloc(150_000, i + 1));
+  for (const part of parts) await pack.write(part);
+  assert.deepEqual(readdirSync(path.join(agent.environment.cacheFolder, "spool")), []);
+  for (let i = 0; i < 2; i++) {
+    const read: readonly Buffer[] = await Array.fromAsync(pack.chunks(), (chunk) => Buffer.from(chunk));
+    assert.ok(Buffer.concat(read).equals(Buffer.concat(parts)));
+  }
+  await pack.remove();
+});
+
+test("a large pack arrives whole, from the disk and from memory, also at a limited speed", async (t) => {
+  const agent = await agentOf(t, world);
+  const content = randomBytes(3_000_000);
+  for (const [name, free, more] of [
+    ["disk", 1e12, []],
+    ["bellek", 1000, []],
+    ["yavaş", 1e12, ["--limit-upload", "100000"]],
+  ] as const) {
+    const from = writeTree(path.join(agent.folder, name), { "büyük.bin": Buffer.concat([Buffer.from(name), content]) });
+    const args = ["backup", from, "--source", name, "--threads", "0", ...more];
+    const ran = await agent.run(args, { context: { freeBytes: () => free } });
+    assert.equal(ran.code, 0, ran.stderr);
+    const to = path.join(agent.folder, `${name} geri`);
+    await agent.json("restore", "latest", "--source", name, "--target", to, "--threads", "0");
+    assert.ok(readFileSync(path.join(to, "büyük.bin")).equals(readFileSync(path.join(from, "büyük.bin"))), name);
+  }
+});
+
+test("a second backup of a source at the same time is refused with exit code 6, and the first one goes on", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1", "b.txt": "2" });
+  const args = ["backup", from, "--source", "aynı anda", "--threads", "0"];
+  let time = Date.now();
+  const others: Promise<{ readonly code: number; readonly stderr: string }>[] = [];
+  const context = {
+    terminalColumns: () => 200,
+    // The bar is drawn while the backup runs.
+    now: () => {
+      time += 100;
+      return time;
+    },
+    err: () => {
+      if (others.length === 0) others.push(agent.run(args));
+    },
+  };
+  const first = await agent.run(args, { context });
+  assert.equal(first.code, 0, first.stdout);
+  const [second] = await Promise.all(others);
+  assert.equal(second?.code, 6);
+  assert.match(second.stderr, /another backup of aynı anda is running/);
+  assert.equal((await agent.run(args)).code, 0, "afterwards it is not refused");
+});
+
+test("--force reads files that look unchanged; without it they are not read", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1" });
+  // The cache takes only files that changed a while before the backup.
+  const context = { now: () => Date.now() + 60_000 };
+  const unchanged = async (...more: readonly string[]) => {
+    const args = ["backup", from, "--source", "zorla", "--threads", "0", "--json", ...more];
+    return (await agent.run(args, { context })).last.unchanged_files;
+  };
+  assert.deepEqual([await unchanged(), await unchanged(), await unchanged("--force"), await unchanged()], [0, 1, 0, 1]);
+});
+
+test("--limit-upload: a pack is not sent faster", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.bin": randomBytes(2_000_000) });
+  const began = Date.now();
+  let longestMs = 0;
+  const context = {
+    now: () => began,
+    wait: async (ms: number) => {
+      longestMs = Math.max(longestMs, ms);
+    },
+  };
+  const args = ["backup", from, "--source", "yavaş", "--threads", "0", "--limit-upload", "100"];
+  assert.equal((await agent.run(args, { context })).code, 0);
+  // The clock stands still: the last piece waits for the time of all before it.
+  assert.ok(longestMs > 18_000 && longestMs < 30_000, String(longestMs));
 });
 
 test("standard input becomes a file; an empty one makes no snapshot", async (t) => {

@@ -2,8 +2,18 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { moveTree } from "../../packages/agent/src/orders/move-tree.ts";
@@ -27,6 +37,9 @@ interface Office {
   readonly work: (...more: readonly string[]) => Promise<readonly unknown[]>;
   /** Orders a restore; the restore as the service shows it after the agent has worked. */
   readonly order: (target: object, work?: () => Promise<unknown>) => Promise<Readonly<Record<string, unknown>>>;
+  /** Of an owner of the account. */
+  readonly auth: Readonly<Record<string, string>>;
+  readonly agentId: string | undefined;
 }
 
 /** A machine with a write-only credential, a snapshot, and a folder that is open for restores. */
@@ -59,7 +72,7 @@ async function office(t: Parameters<typeof agentOf>[0]): Promise<Office> {
     for (let tries = 0; tries < 200 && (await read()).status === "pending"; tries++) await run();
     return read();
   };
-  return { agent, root, outside, work, order };
+  return { agent, root, outside, work, order, auth, agentId: own?.id };
 }
 
 describe("an order", () => {
@@ -105,12 +118,15 @@ describe("an order", () => {
     // The service was told of more than this machine permits now.
     const all = () => agent.run(["orders", "--once", "--root", agent.folder, "--threads", "0"]);
     await all();
-    const other = async () => (await agent.run(["orders", "--once", "--root", root, "--threads", "0"])).lines;
+    const codes: number[] = [];
+    const other = async () =>
+      codes.push((await agent.run(["orders", "--once", "--root", root, "--threads", "0"])).code);
     for (const target of [outside, `${root}/../kapalı`, path.join(outside, "yeni")]) {
       await all();
       const restore = await order({ path: target }, other);
       assert.match(String(restore.status), /^failed|^refused 422/, target);
     }
+    assert.ok(codes.includes(3), "an order that failed is said by the exit code");
     assert.deepEqual(readdirSync(outside), ["benim.txt"]);
   });
 
@@ -139,27 +155,31 @@ describe("an order", () => {
   });
 });
 
-test("a folder that is swapped for a link while an order is restored: what was opened is written to, and nothing behind the link", async (t) => {
-  const { agent, root, outside, order } = await office(t);
-  const target = writeTree(path.join(root, "geri"), { "alt/benim.txt": "şimdiki" });
-  let reads = 0;
-  // The platform is asked for when the command begins, and again when the files are restored and before they are moved.
-  const environment = {
-    ...agent.environment,
-    get platform() {
-      if (++reads === 2) {
-        renameSync(target, `${target}-eski`);
-        symlinkSync(outside, target);
-      }
-      return "linux" as const;
-    },
-  };
-  const work = () => agent.run(["orders", "--once", "--root", root, "--threads", "0"], { context: { environment } });
-  const restore = await order({ path: target }, work);
-  assert.equal(restore.status, "completed", JSON.stringify(restore));
-  assert.equal(reads, 2);
-  assert.deepEqual(readdirSync(outside), ["benim.txt"]);
-  assert.deepEqual(readdirSync(`${target}-eski/alt`).sort(), ["b.txt", "benim.txt", "çok"]);
+test("a folder that is swapped for a link after it was opened: what was opened is written to, and nothing behind the link", async (t) => {
+  for (const inside of ["geri", "geri/alt yol"]) {
+    const { agent, root, outside, order } = await office(t);
+    const target = writeTree(path.join(root, inside), { "alt/benim.txt": "şimdiki" });
+    const swapped = path.join(root, "geri");
+    let isOver = false;
+    // The private folder is made when the folders of the order's path are open, and before anything is read.
+    const swap = async () => {
+      while (!isOver && !readdirSync(root).some((name) => name.startsWith(".emanet-order-")))
+        await new Promise((resolve) => setImmediate(resolve));
+      renameSync(swapped, `${swapped}-eski`);
+      symlinkSync(outside, swapped);
+    };
+    const work = async () => {
+      const swapping = swap();
+      await agent.run(["orders", "--once", "--root", root, "--threads", "0"]);
+      isOver = true;
+      await swapping;
+    };
+    const restore = await order({ path: target }, work);
+    assert.equal(restore.status, "completed", JSON.stringify(restore));
+    assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+    const written = path.join(`${swapped}-eski`, path.relative("geri", inside), "alt");
+    assert.deepEqual(readdirSync(written).sort(), ["b.txt", "benim.txt", "çok"]);
+  }
 });
 
 test("folders that another process swaps for links again and again: nothing is written behind a link", async (t) => {
@@ -188,6 +208,55 @@ test("folders that another process swaps for links again and again: nothing is w
     await ended;
   }
   assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+});
+
+test("damaged content: the order fails and writes nothing at its path, or says what is missing and brings the rest", async (t) => {
+  const { agent, root, auth, agentId } = await office(t);
+  // Large enough for a pack of its own, beside that with the tree.
+  const from = writeTree(path.join(agent.folder, "hasarlı"), {
+    "büyük.bin": randomBytes(9_000_000),
+    "küçük.txt": "sağlam",
+  });
+  const { snapshot_id: id } = await agent.backUp(from, "--source", "hasarlı");
+  const { json } = await service.send("GET", `/v1/snapshots/${id}`, { headers: auth });
+  const vault = await service.running.services?.vaults.open(demo.account_id, String(json?.vault_id));
+  assert.ok(vault !== undefined);
+  for await (const { name } of vault.store.list(vault.names.packs)) {
+    const bytes = Buffer.from(await vault.store.get(name));
+    if (bytes.length < 8_000_000) continue;
+    for (let at = 2_000_000; at < 6_000_000; at += 1000) bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+    await vault.store.put(name, bytes);
+  }
+  const ends: unknown[] = [];
+  for (const on_damage of ["fail", "skip"]) {
+    const target = { kind: "agent", agent_id: agentId, path: path.join(root, on_damage) };
+    const made = await service.send("POST", "/v1/restore", {
+      json: { snapshot_id: id, on_damage, target },
+      headers: auth,
+    });
+    assert.equal(made.status, 202, made.body.toString());
+    const { code } = await agent.run(["orders", "--once", "--root", root, "--threads", "0"]);
+    const { json: ended } = await service.send("GET", `/v1/restore/${made.json?.id}`, { headers: auth });
+    const names = existsSync(target.path) ? readdirSync(target.path) : [];
+    ends.push([code, ended?.status, Number(ended?.warning_count) > 0, names]);
+  }
+  assert.deepEqual(ends, [
+    [3, "failed", true, []],
+    [0, "completed", true, ["küçük.txt"]],
+  ]);
+});
+
+test("the private folder of an order is its user's alone; one that others can enter is refused", async (t) => {
+  const folder = await temporaryFolder(t);
+  const root = OpenFolder.open(folder);
+  root.enterPrivate("yeni").close();
+  assert.equal(statSync(path.join(folder, "yeni")).mode & 0o777, 0o700);
+  root.enterPrivate("yeni").close();
+  for (const mode of [0o777, 0o750, 0o701]) {
+    chmodSync(path.join(folder, "yeni"), mode);
+    assert.throws(() => root.enterPrivate("yeni"), TargetRefusedError, mode.toString(8));
+  }
+  root.close();
 });
 
 test("names that Windows takes for separators and devices are moved as one entry each", async (t) => {

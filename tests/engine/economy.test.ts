@@ -303,6 +303,37 @@ test("a large file that grows or shrinks while it is read is read again; one tha
   assert.deepEqual(sizes, ["700004", "300000", "700000"]);
 });
 
+test("a backup waits before it stores and says when it has ended, also if it fails; one that stores nothing does neither", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), "a");
+  const env = await openTestEnvironment(new MemoryStore());
+  const cache = new FileCache(path.join(folder, "cache"));
+  t.after(() => cache.close());
+  const told: string[] = [];
+  const waitToStore = async () => {
+    told.push("stores");
+    return () => void told.push("has ended");
+  };
+  env.ctx.advance(60_000);
+  await env.backup(from, { cache, waitToStore });
+  assert.deepEqual(told.splice(0), ["stores", "has ended"]);
+  env.ctx.advance(60_000);
+  await env.backup(from, { cache, waitToStore });
+  assert.deepEqual(told.splice(0), []);
+  // A large file is stored while the walk goes on.
+  writeFileSync(path.join(from, "large"), new SeededRandom(5).bytes(700_000));
+  const walk = async function* () {
+    for await (const event of folderSource(from).walk()) {
+      if (event.type === "leave") throw new Error("the disk is gone");
+      yield event;
+    }
+  };
+  await assert.rejects(env.backup(from, { source: { walk }, waitToStore }), /the disk is gone/);
+  assert.deepEqual(told, ["stores", "has ended"]);
+});
+
 const size = 1 << 20;
 test("SQLite, Firebird, SQL Server pages after a preamble, and disk images are recognised as page files; text is not", () => {
   const sqlite = Buffer.alloc(65_536);

@@ -107,23 +107,22 @@ async function write(request: http.ClientRequest, body: Body, throttle: Throttle
       const chunk = bytes.subarray(at, at + size);
       await throttle?.take(chunk.length);
       if (stop.signal.aborted) return false;
-      if (!request.write(chunk)) await drained(request, stop.signal);
+      await written(request, chunk, stop.signal);
     }
   if (stop.signal.aborted) return false;
   request.end();
   return true;
 }
 
-function drained(request: http.ClientRequest, stop: AbortSignal): Promise<void> {
+/** Resolves when the connection needs the bytes no more, so that the sender can use their memory again; or when writing has ended. */
+function written(request: http.ClientRequest, chunk: Uint8Array, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      request.off("drain", done);
       stop.removeEventListener("abort", done);
       resolve();
     };
-    request.once("drain", done);
     stop.addEventListener("abort", done);
-    if (stop.aborted) done();
+    request.write(chunk, done);
   });
 }
 

@@ -30,6 +30,8 @@ export type Trigger = (typeof triggers)[number];
 export interface Destination {
   /** Of locks, and of what is remembered of sources. */
   readonly folder: string;
+  /** Called before a thread is started: limits the memory of the run. */
+  readonly limitMemory: () => void;
   /** Makes a snapshot. `again`: the keys that were used are old. */
   begin(wishes: SnapshotWishes, again: boolean): Promise<BegunSnapshot>;
   /** After a completed backup; returns how many damaged frames were healed. */

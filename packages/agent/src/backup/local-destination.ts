@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { FileCache, LocalTarget, writerKeys } from "@emanet/engine/backup";
+import { stopHeapGrowth } from "@emanet/engine-cli";
 import type { AgentContext } from "../context.ts";
 import type { LocalPlace } from "../places/local-place.ts";
 import type { BegunSnapshot, Destination } from "./destination.ts";
@@ -12,6 +13,7 @@ export function localDestination({ random }: AgentContext, place: LocalPlace): D
   const owner = Buffer.from(writer.id).toString("hex");
   return {
     folder: path.join(folder, "caches"),
+    limitMemory: stopHeapGrowth,
     async begin({ source }): Promise<BegunSnapshot> {
       const upload = Buffer.from(random(16)).toString("hex");
       const recheck = async () => (await import("@emanet/engine")).recheckDamagedFrames(vault);

@@ -7,7 +7,7 @@ import type { BatchResult, CreatedSnapshot } from "@emanet/client/source";
 import type { BackupResult, BackupSource } from "@emanet/engine/backup";
 import { CutWorkerPool } from "@emanet/engine/backup";
 import { OutdatedKeysError, RemoteTarget } from "@emanet/engine/remote";
-import { stopHeapGrowth } from "@emanet/engine-cli";
+import { preferSmallHeaps } from "@emanet/engine-cli";
 import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import type { VaultWriter } from "../api/registration.ts";
@@ -19,6 +19,7 @@ import type { ProgressBar } from "../output/progress-bar.ts";
 import { withLock } from "../state/locks.ts";
 import { type SourceResult, storeResults } from "../state/source-results.ts";
 import type { SnapshotWishes } from "./destination.ts";
+import { packSpool } from "./pack-spool.ts";
 import { engineBackup } from "./run-backup.ts";
 import { openCache } from "./service-destination.ts";
 
@@ -28,8 +29,11 @@ import { openCache } from "./service-destination.ts";
  */
 const maxBatch = 100;
 
-/** Uploads at the same time: enough to hide the delay of a line, few enough for the service and for this machine's memory. */
+/** Taxpayers at the same time: enough to hide the delay of a line. */
 const atOnce = 12;
+
+/** Those of them that store something: each has a pack and open frames in memory. */
+const storingAtOnce = 4;
 
 export interface TaxpayerJob {
   readonly taxId: string;
@@ -59,7 +63,7 @@ export async function backUpTaxpayers(context: AgentContext, run: TaxpayerRun): 
   const locked = await withLock(connection.folder, `backup ${wishes.source}`, async () => {
     const { id } = await ensureAgent(context, connection);
     const reported = reportVersion(context, connection, id);
-    const pool = new CutWorkerPool(run.threads, stopHeapGrowth);
+    const pool = new CutWorkerPool(run.threads, preferSmallHeaps);
     const outcomes: TaxpayerOutcome[] = [];
     const noting = {
       ...run,
@@ -93,10 +97,11 @@ async function backUpAll(context: AgentContext, run: TaxpayerRun, pool: CutWorke
     if (outcome.error instanceof OutdatedKeysError && job !== undefined) outdated.push(job);
     else run.onOutcome(outcome);
   };
-  await backUpJobs(context, { ...run, onOutcome: noting }, { pool, amounts });
+  const shared = { pool, amounts, waitToStore: slots(storingAtOnce) };
+  await backUpJobs(context, { ...run, onOutcome: noting }, shared);
   if (outdated.length === 0) return;
   await readKeysAgain(context, run.connection);
-  await backUpJobs(context, { ...run, jobs: outdated }, { pool, amounts });
+  await backUpJobs(context, { ...run, jobs: outdated }, shared);
 }
 
 /** Batch after batch. The next one is created while the one before is uploaded. */
@@ -118,6 +123,22 @@ async function backUpJobs(context: AgentContext, run: TaxpayerRun, shared: Share
 interface SharedByUploads {
   readonly pool: CutWorkerPool;
   readonly amounts: Amounts;
+  readonly waitToStore: () => Promise<() => void>;
+}
+
+/** Slots for so many at a time. Taking one resolves, in the order of the calls, to a function that gives it back. */
+function slots(count: number): () => Promise<() => void> {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async () => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return () => {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    };
+  };
 }
 
 interface CreatedBatch {
@@ -155,7 +176,7 @@ async function uploadBatch(
   context: AgentContext,
   run: TaxpayerRun,
   { made, writers }: CreatedBatch,
-  { pool, amounts }: SharedByUploads,
+  shared: SharedByUploads,
 ): Promise<void> {
   const next = made.values();
   const worker = async () => {
@@ -164,33 +185,31 @@ async function uploadBatch(
       const writer = writers.get(snapshot.vault_id);
       if (writer === undefined)
         await skip(run, job, snapshot, new CommandFailure("this agent may not write to its vault"));
-      else await backUpOne(context, run, { job, snapshot, writer, pool, amounts });
+      else await backUpOne(context, run, { job, snapshot, writer, ...shared });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-interface OneTaxpayer {
+interface OneTaxpayer extends SharedByUploads {
   readonly job: TaxpayerJob;
   readonly snapshot: CreatedSnapshot;
   readonly writer: VaultWriter;
-  readonly pool: CutWorkerPool;
-  readonly amounts: Amounts;
 }
 
 async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpayer): Promise<void> {
   const { connection, wishes } = run;
-  const { job, snapshot, writer, pool, amounts } = one;
+  const { job, snapshot, writer, pool, amounts, waitToStore } = one;
   const cache = openCache(context, connection, snapshot.source.id);
   const call = uploadCalls(connection.client, snapshot.id);
   try {
     const result = await engineBackup(context, {
       begun: {
         ...writer,
-        target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms) }),
+        target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms), spool: packSpool(context) }),
         ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", ""), cache },
       },
-      ...{ wishes, pool, source: job.source, readsAll: run.readsAll },
+      ...{ wishes, pool, source: job.source, readsAll: run.readsAll, waitToStore },
       onProgress: (progress) => amounts.report(job.taxId, progress),
     });
     run.onOutcome({ taxId: job.taxId, snapshotId: snapshot.id, result, error: null });

@@ -2,7 +2,7 @@
 
 import type { BackupProgress, BackupResult, BackupSource } from "@emanet/engine/backup";
 import { CutWorkerPool, runBackup } from "@emanet/engine/backup";
-import { garbageCollector, stopHeapGrowth } from "@emanet/engine-cli";
+import { garbageCollector } from "@emanet/engine-cli";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import type { ProgressBar } from "../output/progress-bar.ts";
@@ -69,7 +69,7 @@ async function attempt(context: AgentContext, job: BackupJob, again: boolean): P
 async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnapshot): Promise<BackupResult> {
   const { wishes, source, threads, progress, destination, readsAll } = job;
   const collectGarbage = garbageCollector();
-  const pool = new CutWorkerPool(threads, stopHeapGrowth);
+  const pool = new CutWorkerPool(threads, destination.limitMemory);
   const ended = new AbortController();
   expectTotal(job, destination.folder, ended.signal);
   try {
@@ -87,7 +87,7 @@ async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnap
   }
 }
 
-/** Of a pack, which is held in memory until it is sent. */
+/** Of a pack, which is kept until it is sent. */
 const packBytes = 16 * 1024 * 1024;
 
 export interface EngineBackup {
@@ -97,14 +97,15 @@ export interface EngineBackup {
   readonly source: BackupSource;
   readonly readsAll: boolean;
   readonly onProgress: (progress: BackupProgress) => void;
+  readonly waitToStore?: (() => Promise<() => void>) | undefined;
 }
 
 /** Runs the engine for a snapshot that was begun. The caller closes the cache and the pool. */
 export function engineBackup(context: AgentContext, backup: EngineBackup): Promise<BackupResult> {
-  const { begun, wishes, pool, source, readsAll, onProgress } = backup;
+  const { begun, wishes, pool, source, readsAll, onProgress, waitToStore } = backup;
   return runBackup({
     ...begun,
-    ...{ ctx: context, pool, source, signal: context.signal, onProgress },
+    ...{ ctx: context, pool, source, signal: context.signal, onProgress, waitToStore },
     details: {
       label: wishes.label ?? undefined,
       trigger: wishes.trigger,

@@ -5,18 +5,22 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { FileCache } from "@emanet/engine/backup";
 import { RemoteTarget } from "@emanet/engine/remote";
+import { preferSmallHeaps } from "@emanet/engine-cli";
 import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import { ensureAgent, vaultWriter } from "../api/registration.ts";
 import { reportVersion } from "../api/release.ts";
 import type { AgentContext } from "../context.ts";
 import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
+import { packSpool } from "./pack-spool.ts";
 
 export function serviceDestination(context: AgentContext, connection: Connection): Destination {
   const { client, folder } = connection;
   let reported = Promise.resolve();
   return {
     folder,
+    // A backup over a line is not bound by this machine's cores, and holds packs in memory.
+    limitMemory: preferSmallHeaps,
     async begin(wishes, again): Promise<BegunSnapshot> {
       const agent = await ensureAgent(context, connection);
       reported = reportVersion(context, connection, agent.id);
@@ -29,6 +33,7 @@ export function serviceDestination(context: AgentContext, connection: Connection
             ctx: context,
             call: uploadCalls(client, snapshot.id),
             pause: (ms) => context.wait(ms),
+            spool: packSpool(context),
           }),
           owner: agent.id,
           sourceName: snapshot.source.id,

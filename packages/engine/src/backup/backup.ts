@@ -70,6 +70,11 @@ export interface BackupOptions {
   readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
   /** Ends the backup: it rejects with the signal's reason, stores nothing more and ends its upload. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Called before anything is stored; resolves, when it may be, to a function that is called at the end. For programs that run several backups at the
+   * same time: one that stores needs some ten megabytes, one that finds nothing changed needs next to nothing.
+   */
+  readonly waitToStore?: (() => Promise<() => void>) | undefined;
   /** Renews the lease. The system's timer if absent. */
   readonly repeat?: Repeat | undefined;
 }

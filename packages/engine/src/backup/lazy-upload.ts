@@ -10,14 +10,21 @@ import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
 import type { Upload, UploadOptions, UploadSettings } from "./upload.ts";
 
+export interface LazyUploadOptions extends Omit<UploadOptions, "settings"> {
+  readonly settings?: Partial<UploadSettings> | undefined;
+  /** Called before anything is stored; resolves, when it may be, to a function that is called at the end. */
+  readonly waitToStore?: (() => Promise<() => void>) | undefined;
+}
+
 export class LazyUpload implements NodeSink {
-  readonly #options: Omit<UploadOptions, "settings"> & { readonly settings?: Partial<UploadSettings> | undefined };
+  readonly #options: LazyUploadOptions;
   readonly nodeKey: Uint8Array;
   #opening: Promise<Upload> | null = null;
   #upload: Upload | null = null;
   #closed = false;
+  #endStoring = () => {};
 
-  constructor(options: Omit<UploadOptions, "settings"> & { readonly settings?: Partial<UploadSettings> | undefined }) {
+  constructor(options: LazyUploadOptions) {
     this.#options = options;
     this.nodeKey = nodeKeyOf(options.keys);
   }
@@ -56,6 +63,13 @@ export class LazyUpload implements NodeSink {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#upload?.close();
+    this.#end();
+  }
+
+  #end(): void {
+    const end = this.#endStoring;
+    this.#endStoring = () => {};
+    end();
   }
 
   #open(): Promise<Upload> {
@@ -64,9 +78,13 @@ export class LazyUpload implements NodeSink {
   }
 
   async #create(): Promise<Upload> {
+    const { settings, waitToStore } = this.#options;
+    if (waitToStore !== undefined) this.#endStoring = await waitToStore();
     const { defaultUploadSettings, Upload: UploadClass } = await import("./upload.ts");
-    const { settings } = this.#options;
-    if (this.#closed) throw new Error("the upload was closed before it was created");
+    if (this.#closed) {
+      this.#end();
+      throw new Error("the upload was closed before it was created");
+    }
     this.#upload = new UploadClass({ ...this.#options, settings: { ...defaultUploadSettings, ...settings } });
     return this.#upload;
   }

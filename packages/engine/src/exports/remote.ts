@@ -7,5 +7,5 @@ export { isObjectStoreError, ObjectStoreError } from "../object-store.ts";
 export type { MessageOperation } from "../protocol/message.ts";
 export { AnswerLostError, errorOfRefusal, isReason } from "../protocol/refusal.ts";
 export { type ReadCalls, RemoteReadPort } from "../protocol/remote-read-port.ts";
-export type { UploadCall } from "../protocol/remote-target.ts";
+export type { SpooledPack, UploadCall } from "../protocol/remote-target.ts";
 export { RemoteTarget } from "../protocol/remote-target.ts";

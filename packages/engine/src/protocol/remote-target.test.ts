@@ -81,6 +81,56 @@ test("a pack is sent again whole, also if the chunks of its body are overwritten
   assert.deepEqual(seen, ["9 onetwosix", "9 onetwosix"]);
 });
 
+test("a large pack goes to the spool, whole and in order, and is removed from it, also if it is refused; without space it stays in memory", async () => {
+  const body = async function* () {
+    const chunk = Buffer.alloc(300_000);
+    for (let i = 1; i <= 8; i++) yield chunk.fill(i);
+  };
+  const expected = Buffer.concat(await Array.fromAsync(body(), (chunk) => Buffer.from(chunk)));
+  for (const end of ["stored", "refused", "no space"]) {
+    const spooled: Buffer[] = [];
+    let [removed, attempts] = [0, 0];
+    const target = new RemoteTarget({
+      ctx: { random: () => Uint8Array.of(0) },
+      pause: async () => {},
+      spool: async () =>
+        end === "no space"
+          ? null
+          : {
+              write: async (chunk) => void spooled.push(Buffer.from(chunk)),
+              chunks: async function* () {
+                yield* spooled;
+              },
+              remove: async () => void removed++,
+            },
+      call: async (request) => {
+        assert.ok(request.operation === "pack");
+        assert.ok(Buffer.concat(await Array.fromAsync(request.chunks())).equals(expected));
+        if (++attempts === 1) throw lost();
+        if (end === "refused") throw new CatalogError("lease_expired", "u");
+        return doneAnswer("pack");
+      },
+    });
+    const put = target.putPack(packName, body());
+    await (end === "refused" ? assert.rejects(put, CatalogError) : put);
+    assert.deepEqual([attempts, removed, spooled.length > 0], end === "no space" ? [2, 0, false] : [2, 1, true], end);
+  }
+});
+
+test("a small pack needs no spool", async () => {
+  const target = new RemoteTarget({
+    ctx: { random: () => Uint8Array.of(0) },
+    spool: () => assert.fail("a spool"),
+    call: async () => doneAnswer("pack"),
+  });
+  await target.putPack(
+    packName,
+    (async function* () {
+      yield Buffer.alloc(1024 * 1024);
+    })(),
+  );
+});
+
 test("a pack or a request beyond the limit and a name that is no pack's are not sent", async () => {
   const { target, calls } = failing([]);
   async function* large() {

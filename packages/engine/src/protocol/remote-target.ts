@@ -6,8 +6,8 @@
  * 1). A refusal is not repeated: `call` rejects with the error of `errorOfRefusal`.
  *
  * A pack is collected before it is sent, because only a pack that is kept can be sent again, and because the service wants to know
- * its size before it takes it. So a pack that is being filled is in memory: 16 MiB by default (docs/decisions/0530). Its memory is a
- * list of pieces that the next packs use again (docs/decisions/0595).
+ * its size before it takes it (docs/decisions/0530). A small pack is collected in memory, in pieces that the next packs use again. A larger one goes to the
+ * caller's spool, if there is one (docs/decisions/0595).
  */
 
 import { assertPackName } from "../backup/stored-pack.ts";
@@ -44,6 +44,17 @@ export interface RemoteTargetOptions {
   readonly call: (request: UploadCall) => Promise<Uint8Array>;
   /** Waits. The system's timer if absent. */
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
+  /** A place outside memory for a pack; null where there is none now. Without it packs are in memory: 16 MiB each by default. */
+  readonly spool?: (() => Promise<SpooledPack | null>) | undefined;
+}
+
+/** A pack outside memory. */
+export interface SpooledPack {
+  /** Adds a chunk. It is valid until this resolves. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** All chunks, from the beginning. Each is valid until the next one is read. */
+  chunks(): AsyncIterable<Uint8Array>;
+  remove(): Promise<void>;
 }
 
 /** Times that a call is made. With the pauses below, a service may be away for four minutes. */
@@ -60,6 +71,9 @@ const maxPauseMs = 60_000;
  * encrypts what it is given in one go.
  */
 const pieceBytes = 64 * 1024;
+
+/** A pack that becomes larger goes to the spool: the packs of a small night need no disk, and those of a large one little memory. */
+const maxBytesInMemory = 1024 * 1024;
 
 export class RemoteTarget implements UploadTarget {
   readonly #options: RemoteTargetOptions;
@@ -96,29 +110,18 @@ export class RemoteTarget implements UploadTarget {
 
   async putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
     assertPackName(name);
-    const { pieces, size } = await this.#collect(body);
-    const request = { operation: "pack", name, size, chunks: () => streamOf(pieces, size) } as const;
-    readDoneAnswer("pack", await this.#send(request));
-    // The service has all of it, so nothing reads the pieces any more. After a failure a connection may.
-    this.#freePieces.push(...pieces);
-  }
-
-  /** A copy of a body. Its chunks are valid only until the next one is read. */
-  async #collect(body: AsyncIterable<Uint8Array>): Promise<{ pieces: readonly Buffer[]; size: number }> {
-    const pieces: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of body) {
-      if (size + chunk.length > maxRequestBytes.pack) throw new FormatError("a pack is too long");
-      for (let from = 0; from < chunk.length; ) {
-        const at = size % pieceBytes;
-        if (at === 0) pieces.push(this.#freePieces.pop() ?? Buffer.allocUnsafeSlow(pieceBytes));
-        const part = chunk.subarray(from, from + pieceBytes - at);
-        pieces.at(-1)?.set(part, at);
-        from += part.length;
-        size += part.length;
+    const pack = new CollectedPack(this.#freePieces, this.#options.spool);
+    try {
+      for await (const chunk of body) {
+        if (pack.size + chunk.length > maxRequestBytes.pack) throw new FormatError("a pack is too long");
+        await pack.add(chunk);
       }
+      const request = { operation: "pack", name, size: pack.size, chunks: () => pack.chunks() } as const;
+      readDoneAnswer("pack", await this.#send(request));
+      pack.freePieces();
+    } finally {
+      await pack.remove();
     }
-    return { pieces, size };
   }
 
   async register(unit: ClientUnit): Promise<void> {
@@ -159,7 +162,60 @@ function pauseAfter(attempt: number, retryAfterMs: number | null, random: number
   return Math.max(retryAfterMs ?? 0, ms / 2 + (ms / 2) * (random / 255));
 }
 
-async function* streamOf(pieces: readonly Uint8Array[], size: number): AsyncGenerator<Uint8Array> {
+/** A copy of the body of a pack, whose chunks are valid only until the next one is read. In memory, or in the spool once it is large. */
+class CollectedPack {
+  readonly #free: Buffer[];
+  #pieces: Buffer[] = [];
+  #spool: RemoteTargetOptions["spool"];
+  #spooled: SpooledPack | null = null;
+  size = 0;
+
+  constructor(free: Buffer[], spool: RemoteTargetOptions["spool"]) {
+    this.#free = free;
+    this.#spool = spool;
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    if (this.#spool !== undefined && this.size + chunk.length > maxBytesInMemory) await this.#moveToSpool(this.#spool);
+    if (this.#spooled === null) this.#copy(chunk);
+    else await this.#spooled.write(chunk);
+    this.size += chunk.length;
+  }
+
+  chunks(): AsyncIterable<Uint8Array> {
+    return this.#spooled?.chunks() ?? piecesOf(this.#pieces, this.size);
+  }
+
+  /** Other packs may use the pieces: the service has all of them. After a failure a connection may still read them. */
+  freePieces(): void {
+    this.#free.push(...this.#pieces);
+    this.#pieces = [];
+  }
+
+  async remove(): Promise<void> {
+    await this.#spooled?.remove();
+  }
+
+  async #moveToSpool(spool: NonNullable<RemoteTargetOptions["spool"]>): Promise<void> {
+    this.#spool = undefined;
+    this.#spooled = await spool();
+    if (this.#spooled === null) return;
+    for await (const piece of piecesOf(this.#pieces, this.size)) await this.#spooled.write(piece);
+    this.freePieces();
+  }
+
+  #copy(chunk: Uint8Array): void {
+    for (let from = 0; from < chunk.length; ) {
+      const at = (this.size + from) % pieceBytes;
+      if (at === 0) this.#pieces.push(this.#free.pop() ?? Buffer.allocUnsafeSlow(pieceBytes));
+      const part = chunk.subarray(from, from + pieceBytes - at);
+      this.#pieces.at(-1)?.set(part, at);
+      from += part.length;
+    }
+  }
+}
+
+async function* piecesOf(pieces: readonly Uint8Array[], size: number): AsyncGenerator<Uint8Array> {
   for (const [i, piece] of pieces.entries()) yield piece.subarray(0, size - i * pieceBytes);
 }
 

@@ -1,0 +1,48 @@
+/**
+ * Packs on disk while they are collected and sent, so that memory does not have them. They are encrypted. The file has no name once it is open: whatever ends the
+ * process, nothing is left behind.
+ */
+
+import { mkdirSync } from "node:fs";
+import { open, unlink } from "node:fs/promises";
+import path from "node:path";
+import type { SpooledPack } from "@emanet/engine/remote";
+import type { AgentContext } from "../context.ts";
+
+/** What is read and sent at a time. */
+const chunkBytes = 256 * 1024;
+
+/** A disk with less free space than several packs is not used: the backup needs it for its cache. */
+const minFreeBytes = 256 * 1024 * 1024;
+
+/** Places for packs in the folder of caches; null where its disk is nearly full. */
+export function packSpool({ environment, freeBytes, newKey }: AgentContext): () => Promise<SpooledPack | null> {
+  const folder = path.join(environment.cacheFolder, "spool");
+  return async () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (freeBytes(folder) < minFreeBytes) return null;
+    const name = path.join(folder, `pack-${newKey()}`);
+    const file = await open(name, "wx+", 0o600);
+    await unlink(name);
+    let size = 0;
+    return {
+      async write(chunk) {
+        for (let at = 0; at < chunk.length; ) {
+          const { bytesWritten } = await file.write(chunk, at, chunk.length - at, size);
+          at += bytesWritten;
+          size += bytesWritten;
+        }
+      },
+      async *chunks() {
+        const buffer = Buffer.allocUnsafeSlow(chunkBytes);
+        for (let at = 0; at < size; ) {
+          const { bytesRead } = await file.read(buffer, 0, Math.min(chunkBytes, size - at), at);
+          if (bytesRead === 0) throw new Error("a pack on disk is shorter than it was written");
+          yield buffer.subarray(0, bytesRead);
+          at += bytesRead;
+        }
+      },
+      remove: () => file.close(),
+    };
+  };
+}

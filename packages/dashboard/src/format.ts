@@ -105,6 +105,9 @@ export function capital(text: string): string {
   return first.toLocaleUpperCase(language) + rest.join("");
 }
 
+/** By the rules of the page's language: Turkish has two letters for i. */
+export const lower = (text: string): string => text.toLocaleLowerCase(language);
+
 /** As people compare names: dotted and dotless i apart, accents after letters. */
 export const collator = new Intl.Collator(language, { sensitivity: "base", numeric: true });
 

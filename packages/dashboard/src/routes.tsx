@@ -90,6 +90,34 @@ const apply = createRoute({
   component: lazyRouteComponent(() => import("./screens/apply.tsx"), "Apply"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/app/settings",
+  validateSearch: (search: Record<string, unknown>): { tab?: string } => texts(search, ["tab"]),
+  component: lazyRouteComponent(() => import("./screens/settings.tsx"), "Settings"),
+});
+
+const retention = createRoute({
+  getParentRoute: () => root,
+  path: "/app/retention",
+  validateSearch: (search: Record<string, unknown>): { vault?: string } => texts(search, ["vault"]),
+  component: lazyRouteComponent(() => import("./screens/retention.tsx"), "RetentionScreen"),
+});
+
+const staff = createRoute({
+  getParentRoute: () => root,
+  path: "/app/staff",
+  validateSearch: (search: Record<string, unknown>): { tab?: string } => texts(search, ["tab"]),
+  component: lazyRouteComponent(() => import("./screens/staff.tsx"), "Staff"),
+});
+
+/** Open without a session: for an outside auditor with a share. */
+const sharedAudit = createRoute({
+  getParentRoute: () => root,
+  path: "/app/shared-audit",
+  component: lazyRouteComponent(() => import("./screens/shared-audit.tsx"), "SharedAudit"),
+});
+
 /** The parameters of these names that are texts. */
 function texts<Name extends string>(
   search: Record<string, unknown>,
@@ -111,6 +139,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     ...[overview, taxpayers, taxpayer, snapshots, snapshot, restores, audit, webhooks, webhook],
     ...[sources, clients, apply],
+    ...[settings, retention, staff, sharedAudit],
   ]),
   defaultPreload: "intent",
   scrollRestoration: true,

@@ -2030,7 +2030,7 @@ export interface EmanetApi {
     /**
      * Read events, or wait for the next one. `GET /v1/events`
      *
-     * The events after `after`, oldest first. With `wait` the answer comes as soon as there is one, or empty after so many seconds. Ask again with `last_sequence` of the answer: what a lost answer had comes again. Events are kept for 30 days; asking for older ones is 410 `events_expired`. Without `after` the oldest kept one is the first. Numbers can be missing for clients that are held to vaults.
+     * The events after `after`, oldest first. With `wait` the answer comes as soon as there is one, or empty after so many seconds. Ask again with `last_sequence` of the answer: what a lost answer had comes again. Events are kept for 30 days; asking for older ones is 410 `events_expired`. Without `after` the oldest kept one is the first. A number above the newest is answered at once with the newest one, for who wants what comes from now on. Numbers can be missing for clients that are held to vaults.
      *
      * @throws ProblemError with `events_expired`, `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
      */

@@ -177,6 +177,9 @@ export const restoresQuery = queryOptions({
   queryFn: async ({ signal }) => (await client.restores.list({ limit: 50, sort: "-created_at" }, { signal })).data,
 });
 
+export const restoreQuery = (id: string) =>
+  queryOptions({ queryKey: ["restores", id], queryFn: ({ signal }) => client.restores.get({ id }, { signal }) });
+
 export const searchQuery = (text: string) =>
   queryOptions({
     queryKey: ["search", text],

@@ -1,5 +1,6 @@
 /** What stands above and below the screens that need no session. */
 
+import { Link } from "@tanstack/react-router";
 import { t } from "../strings/index.ts";
 import { Brand, LanguageButton } from "./brand.tsx";
 
@@ -17,6 +18,7 @@ export function OpenFoot() {
     <footer className="sign-in-foot">
       <nav aria-label={t.nav.help}>
         <a href="/docs">{t.nav.docs}</a>
+        <Link to="/app/shared-audit">{t.signIn.auditor}</Link>
         <a href="/docs/guides/sign-in">{t.signIn.support}</a>
       </nav>
       <span>{t.signIn.rights}</span>

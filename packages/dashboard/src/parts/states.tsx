@@ -8,6 +8,7 @@ import { count } from "../format.ts";
 import { now } from "../platform.ts";
 import { t } from "../strings/index.ts";
 import { Button } from "./button.tsx";
+import { visibleName } from "./shown-name.tsx";
 
 /** Skeletons of the final size. The style shows them after 150 ms: shorter waits need none. */
 export function Skeleton({ lines = 3, height }: { readonly lines?: number; readonly height?: number }) {
@@ -76,7 +77,10 @@ export function errorText(error: unknown): {
   readonly detail: string | null;
   readonly requestId: string | null;
 } {
-  if (isProblem(error)) return { title: error.problem.title, detail: error.problem.detail, requestId: error.requestId };
+  if (isProblem(error)) {
+    const { title, detail, request_id: id } = error.problem;
+    return { title: visibleName(title), detail: visibleName(detail), requestId: visibleName(id) };
+  }
   if (error instanceof ConnectionError)
     return { title: t.states.noAnswer, detail: t.states.noAnswerDetail, requestId: null };
   return { title: t.states.noAnswer, detail: null, requestId: null };

@@ -6,30 +6,23 @@ import { Download, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { downloadRestore } from "../api/downloads.ts";
-import { agentsQuery, restoresQuery } from "../api/queries.ts";
+import { agentsQuery, restoreQuery, restoresQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { NotConfirmed, perform } from "../api/step-up.ts";
 import { count, day, dayAndTime, size } from "../format.ts";
 import { Button, ButtonLink } from "../parts/button.tsx";
 import { Glyph, type Status } from "../parts/glyph.tsx";
-import { ShownName } from "../parts/shown-name.tsx";
+import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { Empty, ErrorCard, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
 import { useVaultName } from "./snapshot.tsx";
 
-/** While one runs, its progress is read so often. Progress has no events: these come at the begin and at the end. */
-const progressMs = 2_000;
-
 const isOpen = ({ status }: Restore): boolean => status === "pending" || status === "running";
 
 export function Restores() {
   const { may } = useRights();
-  const restores = useQuery({
-    ...restoresQuery,
-    enabled: may("restores:read"),
-    refetchInterval: ({ state }) => (state.data?.some(isOpen) ? progressMs : false),
-  });
+  const restores = useQuery({ ...restoresQuery, enabled: may("restores:read") });
   return (
     <Screen title={t.restore.title} aside={restores.data === undefined ? "" : count(restores.data.length)}>
       {may("restores:read") ? (
@@ -61,7 +54,22 @@ const statuses: Readonly<Record<string, Status>> = {
   ...{ pending: "running", running: "running", completed: "ok", failed: "failed", canceled: "none" },
 };
 
-function Item({ restore }: { readonly restore: Restore }) {
+/** While one runs, its own progress is read so often: events come at the begin and at the end. The list is not read. */
+const progressMs = 2_000;
+
+/** The restore as it is now; the one of the list until more is known. */
+function useProgress(listed: Restore): Restore {
+  const { data } = useQuery({
+    ...restoreQuery(listed.id),
+    enabled: isOpen(listed),
+    refetchInterval: ({ state }) => (state.data === undefined || isOpen(state.data) ? progressMs : false),
+  });
+  // A list that is read after the end knows more than the last look at the progress.
+  return data !== undefined && isOpen(listed) ? data : listed;
+}
+
+function Item({ restore: listed }: { readonly restore: Restore }) {
+  const restore = useProgress(listed);
   const { name } = useVaultName(restore.vault_id);
   const { data: agents } = useQuery(agentsQuery);
   const [failure, setFailure] = useState<unknown>(null);
@@ -78,7 +86,7 @@ function Item({ restore }: { readonly restore: Restore }) {
         <span>
           {dayAndTime(restore.created_at)} · {t.restore.progress(restore.files_restored, restore.files_total)} ·{" "}
           {size(restore.bytes_total)}
-          {agent !== undefined && ` · ${agent}`}
+          {agent !== undefined && ` · ${visibleName(agent)}`}
         </span>
         <span>{outcomeOf(restore)}</span>
         {isOpen(restore) && restore.bytes_total > 0 && (

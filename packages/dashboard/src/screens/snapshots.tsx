@@ -1,11 +1,12 @@
 /** All snapshots, newest first; the status is in the address. */
 
+import type { Snapshot } from "@emanet/client/source";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { History, Upload } from "lucide-react";
 import { useState } from "react";
 import { handUpload, isUnderway } from "../api/hand-upload.ts";
-import { snapshotsQuery, vaultsQuery } from "../api/queries.ts";
+import { snapshotQuery, snapshotsQuery, vaultsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { dayAndTime, size } from "../format.ts";
 import { useObservable } from "../observable.ts";
@@ -73,6 +74,7 @@ function List({ status }: { readonly status: ShownStatus }) {
     <QueryView query={snapshots} lines={10}>
       {({ pages }) => {
         const list = pages.flatMap(({ data }) => data);
+        const watched = list.filter(isRunning).slice(0, mostWatched);
         if (list.length === 0)
           return (
             <Empty
@@ -99,6 +101,7 @@ function List({ status }: { readonly status: ShownStatus }) {
                     </span>
                   </div>
                   {snapshot.size_bytes !== null && <span className="row-note">{size(snapshot.size_bytes)}</span>}
+                  {watched.includes(snapshot) && <Progress snapshot={snapshot} />}
                   <span className="row-note">{dayAndTime(snapshot.created_at)}</span>
                 </li>
               ))}
@@ -109,4 +112,16 @@ function List({ status }: { readonly status: ShownStatus }) {
       }}
     </QueryView>
   );
+}
+
+const isRunning = ({ status }: Snapshot): boolean => status === "running" || status === "queued";
+
+/** Progress has no events: a snapshot that runs is read so often, and of many only the newest. The list is not read. */
+const progressMs = 3_000;
+const mostWatched = 5;
+
+/** What has arrived so far. */
+function Progress({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { data = snapshot } = useQuery({ ...snapshotQuery(snapshot.id), refetchInterval: progressMs });
+  return <span className="row-note">{t.snapshots.received(size(data.stored_bytes ?? 0))}</span>;
 }

@@ -1,4 +1,4 @@
-/** Keys: `/` goes to the filter of a screen. Not while a person types. */
+/** Keys: `/` goes to the filter of a screen, J and K move in a list. Not while a person types. */
 
 import { type RefObject, useEffect, useRef } from "react";
 import { observable } from "../observable.ts";
@@ -25,4 +25,20 @@ export function useSlashKey(): RefObject<HTMLInputElement | null> {
     return () => removeEventListener("keydown", onKey);
   }, []);
   return input;
+}
+
+/** J and K move in a list; not while a dialog is open. */
+export function useListKeys(length: number, place: number, onPlace: (place: number) => void): void {
+  const move = useRef(onPlace);
+  move.current = onPlace;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const step = { j: 1, k: -1 }[event.key] ?? 0;
+      if (step === 0 || event.ctrlKey || event.metaKey || isTyping(event.target)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      move.current(Math.min(Math.max(place + step, 0), length - 1));
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [length, place]);
 }

@@ -1,6 +1,7 @@
 /** The person who is signed in, and the menu behind the name: appearance, language, documentation, sign-out. */
 
 import type { Me } from "@emanet/client/source";
+import { Link } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import { useId } from "react";
 import { client, queries } from "../api/client.ts";
@@ -39,9 +40,12 @@ export function PersonMenu({ me, isSmall = false }: { readonly me: Me; readonly 
       <div id={id} popover="auto" className={isSmall ? "menu menu-top" : "menu"}>
         <p className="menu-who">
           <ShownName name={me.full_name} />
-          <span>{me.email}</span>
+          <ShownName name={me.email} />
         </p>
         <ThemeChoice />
+        <Link to="/app/settings" className="menu-item">
+          {t.nav.settings}
+        </Link>
         <button type="button" className="menu-item" lang={t.otherLanguageCode} onClick={switchLanguage}>
           {t.otherLanguage}
         </button>

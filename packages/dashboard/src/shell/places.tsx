@@ -1,6 +1,18 @@
 /** The places of the navigation: who sees them, and where they lead. */
 
-import { History, KeyRound, LayoutDashboard, RotateCcw, ScrollText, Server, Users, Webhook } from "lucide-react";
+import {
+  Building2,
+  History,
+  KeyRound,
+  LayoutDashboard,
+  RotateCcw,
+  ScrollText,
+  Server,
+  Settings,
+  ShieldCheck,
+  Users,
+  Webhook,
+} from "lucide-react";
 import type { ComponentType } from "react";
 import type { Right } from "../api/rights.ts";
 import { t } from "../strings/index.ts";
@@ -14,7 +26,10 @@ export interface Place {
     | "/app/sources"
     | "/app/webhooks"
     | "/app/clients"
-    | "/app/audit";
+    | "/app/audit"
+    | "/app/retention"
+    | "/app/staff"
+    | "/app/settings";
   readonly text: string;
   readonly short?: string;
   readonly Icon: ComponentType<{ readonly size?: number; readonly "aria-hidden"?: "true" }>;
@@ -62,10 +77,17 @@ export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] 
           ...{ to: "/app/audit", text: t.nav.audit, short: t.nav.auditShort, Icon: ScrollText },
           ...{ right: "audit:read", key: "d" },
         },
+        { to: "/app/retention", text: t.nav.retention, Icon: ShieldCheck, right: "snapshots:read" },
       ],
     },
+    { title: null, places: [{ to: "/app/staff", text: t.nav.staff, Icon: Building2, right: "admin" }] },
   ];
   return groups
     .map((group) => ({ ...group, places: group.places.filter(({ right }) => may(right)) }))
     .filter(({ places }) => places.length > 0);
+}
+
+/** Apart from the others: the side bar has it at its foot. Everyone has settings of their own. */
+export function settingsPlace(): Place {
+  return { to: "/app/settings", text: t.nav.settings, Icon: Settings, right: "account:read" };
 }

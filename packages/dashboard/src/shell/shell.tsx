@@ -4,10 +4,12 @@
  */
 
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useMatches } from "@tanstack/react-router";
+import { Navigate, Outlet, useLocation, useMatches } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 import { queries } from "../api/client.ts";
+import { listen } from "../api/live.ts";
 import { accountQuery, meQuery } from "../api/queries.ts";
+import { useRights } from "../api/rights.ts";
 import { sessionState } from "../api/session.ts";
 import { useObservable } from "../observable.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -23,7 +25,7 @@ const SignIn = lazy(async () => ({ default: (await import("../screens/sign-in.ts
 const SignInForm = lazy(async () => ({ default: (await import("../screens/sign-in-form.tsx")).SignInForm }));
 
 /** Addresses that need no session: their screens have a frame of their own. */
-const openPaths: readonly string[] = ["/app/apply"];
+const openPaths: readonly string[] = ["/app/apply", "/app/shared-audit"];
 
 export function Shell() {
   const state = useObservable(sessionState);
@@ -93,8 +95,10 @@ function SessionOver() {
 
 function SignedIn() {
   const me = useQuery(meQuery);
+  const { may } = useRights();
   const isMember = me.data !== undefined && me.data.role !== "staff";
   const { data: account } = useQuery({ ...accountQuery, enabled: isMember });
+  useEffect(() => (isMember ? listen() : undefined), [isMember]);
   if (me.data === undefined) {
     if (me.isPending) return <div className="app app-waiting" />;
     return (
@@ -113,11 +117,17 @@ function SignedIn() {
       <div className="stage">
         <OfflineBar />
         {account?.state === "suspended" && <SuspendedBar />}
-        <Outlet />
+        {isMember ? <Outlet /> : <StaffOutlet />}
       </div>
       <TabBar />
       <StepUpDialog />
-      <SearchPlace />
+      {may("snapshots:read") && <SearchPlace />}
     </div>
   );
+}
+
+/** Staff have no account, so no overview: their own screen is the first one. */
+function StaffOutlet() {
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  return path === "/" ? <Navigate to="/app/staff" replace /> : <Outlet />;
 }

@@ -13,7 +13,7 @@ import { ShownName } from "../parts/shown-name.tsx";
 import { t } from "../strings/index.ts";
 import { searchIsOpen } from "./keys.ts";
 import { PersonMenu } from "./person-menu.tsx";
-import { type Place, placesOf } from "./places.tsx";
+import { type Place, placesOf, settingsPlace } from "./places.tsx";
 
 /** The same nights as the list of taxpayers, so that one request serves both. */
 export const boardDays = 30;
@@ -26,14 +26,16 @@ export function SideBar({ me, account }: { readonly me: Me; readonly account: Ac
         <Brand />
       </Link>
       {account !== undefined && <AccountCard account={account} />}
-      <button type="button" className="search-button" onClick={() => searchIsOpen.set(true)}>
-        <Search size={15} aria-hidden="true" />
-        {t.nav.search}
-        <kbd>Ctrl K</kbd>
-      </button>
+      {rights.may("snapshots:read") && (
+        <button type="button" className="search-button" onClick={() => searchIsOpen.set(true)}>
+          <Search size={15} aria-hidden="true" />
+          {t.nav.search}
+          <kbd>Ctrl K</kbd>
+        </button>
+      )}
       <nav aria-label={t.nav.label} className="places">
         {placesOf(rights.may).map(({ title, places }) => (
-          <div key={title ?? ""} className="place-group">
+          <div key={places[0]?.to} className="place-group">
             {title !== null && <h2>{title}</h2>}
             <ul>
               {places.map((place) => (
@@ -47,6 +49,7 @@ export function SideBar({ me, account }: { readonly me: Me; readonly account: Ac
       </nav>
       <div className="side-foot">
         {rights.may("snapshots:read") && <Storage />}
+        <PlaceLink place={settingsPlace()} />
         <PersonMenu me={me} />
       </div>
     </aside>

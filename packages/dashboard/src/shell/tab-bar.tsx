@@ -11,13 +11,14 @@ import { now } from "../platform.ts";
 import { t } from "../strings/index.ts";
 import { searchIsOpen } from "./keys.ts";
 import { PersonMenu } from "./person-menu.tsx";
-import { placesOf } from "./places.tsx";
+import { placesOf, settingsPlace } from "./places.tsx";
 import { PlaceLink } from "./side-bar.tsx";
 
 /** The most used places, as many as fit at 320 px beside the menu with targets of 44 px. */
 const tabs: readonly string[] = ["/", "/app/taxpayers", "/app/restores", "/app/audit"];
 
 export function MobileTop({ me, account }: { readonly me: Me; readonly account: Account | undefined }) {
+  const { may } = useRights();
   return (
     <header className="mobile-top">
       <img src={markAddress} alt="" width="28" height="28" />
@@ -25,9 +26,11 @@ export function MobileTop({ me, account }: { readonly me: Me; readonly account: 
         {account === undefined ? "Emanet" : <ShownName name={account.name} />}
         <span>{fullDay(now())}</span>
       </div>
-      <button type="button" className="icon-button" aria-label={t.nav.search} onClick={() => searchIsOpen.set(true)}>
-        <Search size={20} aria-hidden="true" />
-      </button>
+      {may("snapshots:read") && (
+        <button type="button" className="icon-button" aria-label={t.nav.search} onClick={() => searchIsOpen.set(true)}>
+          <Search size={20} aria-hidden="true" />
+        </button>
+      )}
       <PersonMenu me={me} isSmall />
     </header>
   );
@@ -61,13 +64,11 @@ function PlaceMenu() {
       </button>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link is a click too */}
       <ul ref={menu} id={id} popover="auto" className="menu menu-places" onClick={() => menu.current?.hidePopover()}>
-        {placesOf(may).flatMap(({ places }) =>
-          places.map((place) => (
-            <li key={place.to}>
-              <PlaceLink place={place} />
-            </li>
-          )),
-        )}
+        {[...placesOf(may).flatMap(({ places }) => places), settingsPlace()].map((place) => (
+          <li key={place.to}>
+            <PlaceLink place={place} />
+          </li>
+        ))}
       </ul>
     </>
   );

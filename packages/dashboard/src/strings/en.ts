@@ -117,6 +117,7 @@ export const en: Strings = {
     apply: "Apply",
     status: "Status",
     privacy: "Privacy",
+    auditor: "For auditors",
     support: "Support",
     rights: "© 2026 Emanet",
     sample: "Tonight",
@@ -385,6 +386,7 @@ export const en: Strings = {
     failed: "Failed",
     empty: "No backups yet",
     emptyDetail: "Connect a computer, or send the first backup by the API.",
+    received: (size) => `${size} received`,
     noMatch: "No backup has this status",
   },
   search: {
@@ -451,7 +453,8 @@ export const en: Strings = {
     sharePersons: "Show the names of people",
     shareMake: "Make the share",
     shareToken: "This secret is shown only once",
-    shareTokenDetail: "Give it to the auditor in a safe way.",
+    shareTokenDetail:
+      "Send it to the auditor in a safe way. They read the records by “For auditors” on the sign-in page.",
     active: "Active",
     expired: "Expired",
     revoked: "Revoked",

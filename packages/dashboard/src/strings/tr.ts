@@ -118,6 +118,7 @@ export const tr = {
     apply: "Başvurun",
     status: "Durum",
     privacy: "KVKK",
+    auditor: "Denetçi girişi",
     support: "Destek",
     rights: "© 2026 Emanet",
     sample: "Bu gece",
@@ -386,6 +387,7 @@ export const tr = {
     failed: "Başarısız",
     empty: "Henüz yedek yok",
     emptyDetail: "Bir bilgisayar bağlayın ya da API ile ilk yedeği gönderin.",
+    received: (size: string) => `${size} geldi`,
     noMatch: "Bu durumda yedek yok",
   },
   search: {
@@ -452,7 +454,8 @@ export const tr = {
     sharePersons: "Kişilerin adı görünsün",
     shareMake: "Paylaşım oluştur",
     shareToken: "Bu anahtar bir daha gösterilmez",
-    shareTokenDetail: "Denetçiye güvenli bir yoldan iletin.",
+    shareTokenDetail:
+      "Denetçiye güvenli bir yoldan iletin. Kayıtları oturum açma sayfasındaki “Denetçi girişi” ile görür.",
     active: "Etkin",
     expired: "Süresi doldu",
     revoked: "Geri alındı",

@@ -40,7 +40,7 @@ export async function readEvents(tx: ReadTx, accountId: string, filter: EventFil
   const { head = 0, expired_through: expiredThrough = 0 } = rows[0] ?? {};
   const payloads = rows.flatMap(({ payload }) => (payload === null ? [] : [payload]));
   const last = rows.at(-1)?.sequence ?? 0;
-  const lastSequence = payloads.length === limit ? last : Math.max(head, after ?? 0);
+  const lastSequence = payloads.length === limit ? last : head;
   return { payloads, lastSequence, expiredThrough };
 }
 

@@ -66,6 +66,15 @@ test("without an event the answer is empty after the wait, and says where to go 
   assert.deepEqual(await read("?after=2"), { data: [], last_sequence: 2 });
 });
 
+test("a number above the newest is answered at once with the newest, also with a wait", async () => {
+  const { accountId, read } = await reader();
+  await emitEvents(service, accountId, 2);
+  const ahead = `?after=${Number.MAX_SAFE_INTEGER}`;
+  assert.deepEqual(await read(ahead), { data: [], last_sequence: 2 });
+  const waiting = read(`${ahead}&wait=30`);
+  assert.deepEqual(await waiting, { data: [], last_sequence: 2 });
+});
+
 test("an account without events has an empty stream", async () => {
   const { read } = await reader();
   assert.deepEqual(await read(""), { data: [], last_sequence: 0 });

@@ -42,7 +42,7 @@ export const listEvents = endpoint(
     tag: "webhooks",
     summary: "Read events, or wait for the next one",
     description:
-      "The events after `after`, oldest first. With `wait` the answer comes as soon as there is one, or empty after so many seconds. Ask again with `last_sequence` of the answer: what a lost answer had comes again. Events are kept for 30 days; asking for older ones is 410 `events_expired`. Without `after` the oldest kept one is the first. Numbers can be missing for clients that are held to vaults.",
+      "The events after `after`, oldest first. With `wait` the answer comes as soon as there is one, or empty after so many seconds. Ask again with `last_sequence` of the answer: what a lost answer had comes again. Events are kept for 30 days; asking for older ones is 410 `events_expired`. Without `after` the oldest kept one is the first. A number above the newest is answered at once with the newest one, for who wants what comes from now on. Numbers can be missing for clients that are held to vaults.",
     access: { kind: "account", scope: "webhooks:read", dashboard: "every_role" },
     withinVaults: true,
     deadlineMs,
@@ -86,7 +86,8 @@ export const listEvents = endpoint(
       const found = await ctx.read(rowAccessOf(principal), (tx) => readEvents(tx, accountId, filter));
       if (after !== null && after < found.expiredThrough) throw new Problem("events_expired");
       const leftMs = endsAtMs - monotonicMs();
-      if (found.payloads.length > 0 || leftMs <= 0 || waits.isClosed || ctx.signal.aborted) {
+      const isAhead = after !== null && after > found.lastSequence;
+      if (found.payloads.length > 0 || isAhead || leftMs <= 0 || waits.isClosed || ctx.signal.aborted) {
         const data = found.payloads.map((payload) => JSON.parse(payload));
         return { status: 200, body: { data, last_sequence: found.lastSequence } };
       }

@@ -1,0 +1,118 @@
+// long: 30 s
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { openAs, programOf } from "./others.ts";
+import {
+  assertClean,
+  assertLooks,
+  axeFindings,
+  type OpenedPage,
+  openDashboard,
+  sharedBrowser,
+  signIn,
+  startOffice,
+} from "./testing.ts";
+
+const office = await startOffice({ after });
+const { service } = office;
+const program = programOf(office);
+const browserFor = sharedBrowser({ after });
+const dayMs = 86_400_000;
+let dashboard: OpenedPage | undefined;
+let vaultId = "";
+
+test("a trial of the rules says exactly how many bytes they free, and changes nothing", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  ({ vault_id: vaultId } = await office.backedUp("Çamlıbel Lokantası"));
+  for (const content of ["bir", "iki", "üç", "dört"]) {
+    service.clock.advance(20 * dayMs);
+    await program.backUp(vaultId, { "a.txt": content.repeat(7000), "b.txt": content });
+  }
+  dashboard = await openDashboard(browser, office);
+  const { page } = dashboard;
+  await page.goto(service.url);
+  await signIn(page, office);
+  await page.getByRole("link", { name: "Saklama ve doğrulama" }).first().click();
+  await page.getByLabel("Kasa", { exact: true }).selectOption({ label: "Çamlıbel Lokantası" });
+  await page.getByText("Kural yok: her yedek saklanır").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.getByLabel("Son yedek sayısı").fill("1");
+  await page.getByRole("button", { name: "Dene" }).click();
+  const result = page.locator(".simulated");
+  await result.waitFor();
+  const simulated = await service.send("POST", "/v1/retention/simulate", {
+    json: { vault_id: vaultId, policy: { keep_last: 1 } },
+    headers: await program.auth(),
+  });
+  const { removed, kept, freed_bytes: freed } = simulated.json as Record<string, number>;
+  assert.ok((removed ?? 0) > 0 && (freed ?? 0) > 0, simulated.body.toString());
+  const text = await result.innerText();
+  assert.match(text, new RegExp(`${removed} yedek silinir, ${kept} yedek kalır`));
+  assert.match(text, new RegExp(`tam ${new Intl.NumberFormat("tr-TR").format(freed ?? 0)} bayt`));
+  const policy = await service.send("GET", `/v1/vaults/${vaultId}/retention`, { headers: await program.auth() });
+  assert.equal(policy.json?.keep_last, null);
+  assertClean(dashboard, "trial");
+});
+
+test("rules that could remove something wait 72 hours; an owner cancels them and nothing has changed", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.getByRole("button", { name: "Kuralları kaydet" }).click();
+  await page.getByText("Saklama kuralları değişecek").waitFor();
+  await page.getByText(/Bekleyen değişiklik .* geçerli olur/).waitFor();
+  await page.getByText(/72 saat bekler; bir sahip vazgeçebilir/).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.getByRole("button", { name: "Saklama kuralları değişecek: Vazgeç" }).click();
+  await page.getByText("Vazgeçildi. Hiçbir şey silinmedi.").waitFor();
+  await page.getByText("Bekleyen işlem yok").waitFor();
+  const policy = await service.send("GET", `/v1/vaults/${vaultId}/retention`, { headers: await program.auth() });
+  assert.deepEqual([policy.json?.keep_last, policy.json?.pending], [null, null]);
+});
+
+test("a backup is held with a reason and locked until a day; ending the hold waits", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page
+    .getByRole("button", { name: /: Beklet$/ })
+    .first()
+    .click();
+  const hold = page.getByRole("dialog", { name: "Yedeği beklet" });
+  await hold.getByLabel("Neden").fill("Dava 2026/14");
+  assert.deepEqual(await axeFindings(page), []);
+  await hold.getByRole("button", { name: "Beklet" }).click();
+  await page.getByText("Bekletiliyor: Dava 2026/14").waitFor();
+  await page
+    .getByRole("button", { name: /: Kilitle$/ })
+    .last()
+    .click();
+  const lock = page.getByRole("dialog", { name: "Yedeği kilitle" });
+  await lock.getByLabel("Kilidin bittiği gün").fill("2036-12-31");
+  await lock.getByRole("button", { name: "Kilitle" }).click();
+  await page.getByText("31.12.2036 tarihine dek kilitli, silinemez").waitFor();
+  await page.getByRole("button", { name: /: Bekletmeyi kaldır$/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Bekletmeyi kaldır" }).click();
+  await page.getByText("Bekletme kalkacak").waitFor();
+  assertClean(dashboard, "holds");
+});
+
+test("the screen fits and is clean, both languages and themes; a viewer reads it and changes nothing", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined || dashboard === undefined) return;
+  await assertLooks(dashboard, [
+    { language: "tr", colorScheme: "light", width: 1440, shows: "Saklama kuralları" },
+    { language: "en", colorScheme: "dark", width: 768, shows: "Retention rules" },
+    { language: "tr", colorScheme: "dark", width: 390, shows: "Saklama kuralları" },
+  ]);
+  assertClean(dashboard, "looks");
+  const viewer = await openAs(browser, office, { role: "viewer" });
+  await viewer.page.goto(`${service.url}/app/retention?vault=${vaultId}`);
+  const save = viewer.page.getByRole("button", { name: /Kuralları kaydet/ });
+  await save.waitFor();
+  assert.equal(await save.getAttribute("title"), "Bu işlem için Yönetici rolü gerekir");
+  const hold = viewer.page.getByRole("button", { name: /Beklet/ }).first();
+  await hold.waitFor();
+  assert.equal(await hold.getAttribute("title"), "Bu işlem için Sahip rolü gerekir");
+  assertClean(viewer, "viewer");
+});

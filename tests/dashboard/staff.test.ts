@@ -1,0 +1,128 @@
+// long: 30 s
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { staffOf } from "./others.ts";
+import {
+  assertClean,
+  assertLooks,
+  axeFindings,
+  type OpenedPage,
+  openDashboard,
+  setLook,
+  sharedBrowser,
+  signIn,
+  startOffice,
+} from "./testing.ts";
+
+const office = await startOffice({ after });
+const { service } = office;
+const browserFor = sharedBrowser({ after });
+let dashboard: OpenedPage | undefined;
+
+async function apply(company: string, email: string) {
+  const sent = await service.send("POST", "/applications", {
+    json: {
+      ...{ kind: "company", full_name: "Deniz Kaya", email, phone: "+905321234567", company_name: company },
+      ...{ tax_id: "1234567808", package: "professional", consents: { terms: true, privacy: true } },
+    },
+  });
+  assert.ok(sent.status < 300, sent.body.toString());
+}
+
+const staff = (tab?: string) => `${service.url}/app/staff${tab === undefined ? "" : `?tab=${tab}`}`;
+
+test("staff move in the queue with J and K, approve one application and reject another, each with a reason", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  await apply("Birinci Ltd", "bir@ofis.example");
+  await apply("İkinci A.Ş.", "iki@ofis.example");
+  dashboard = await openDashboard(browser, office);
+  const { page } = dashboard;
+  await page.goto(service.url);
+  await signIn(page, await staffOf(office));
+  const first = page.getByRole("region", { name: "İkinci A.Ş." });
+  await first.waitFor();
+  assert.match(page.url(), /\/app\/staff$/);
+  assert.deepEqual(await axeFindings(page), []);
+  await page.keyboard.press("j");
+  const second = page.getByRole("region", { name: "Birinci Ltd" });
+  await second.waitFor();
+  await page.keyboard.press("k");
+  await first.waitFor();
+  await first.getByRole("button", { name: "Onayla" }).click();
+  const approve = page.getByRole("dialog", { name: "Onayla" });
+  await approve.getByRole("button", { name: "Onayla" }).click();
+  assert.equal(await approve.count(), 1, "without a reason nothing is sent");
+  await approve.getByLabel("Neden").fill("Vergi levhası doğru");
+  assert.deepEqual(await axeFindings(page), []);
+  await approve.getByRole("button", { name: "Onayla" }).click();
+  await first.waitFor({ state: "detached" });
+  await second.getByRole("button", { name: "Reddet" }).click();
+  await page.getByRole("dialog").getByLabel("Neden").fill("Aynı vergi numarası kayıtlı");
+  await page.getByRole("dialog").getByRole("button", { name: "Reddet" }).click();
+  await page.getByText("Bekleyen yok").waitFor();
+  assertClean(dashboard, "applications");
+});
+
+test("an account is suspended, resumed and given another package and limit; the audit trail has every change", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.goto(staff("accounts"));
+  await page.getByRole("button", { name: /İkinci A\.Ş\./ }).click();
+  const detail = page.getByRole("region", { name: "İkinci A.Ş." });
+  const decide = async (button: string, reason: string) => {
+    await detail.getByRole("button", { name: button }).click();
+    const dialog = page.getByRole("dialog", { name: button });
+    await dialog.getByLabel("Neden").fill(reason);
+    await dialog.getByRole("button", { name: button }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  await decide("Askıya al", "Ödeme yapılmadı");
+  await detail.getByText("Askıda", { exact: true }).waitFor();
+  await decide("Askıdan al", "Ödeme yapıldı");
+  await detail.getByText("Etkin", { exact: true }).waitFor();
+  await detail.getByRole("button", { name: "Paketi değiştir" }).click();
+  await page.getByRole("dialog").getByLabel("Paket").selectOption({ label: "Kurumsal paket" });
+  await page.getByRole("dialog").getByLabel("Neden").fill("Sözleşme");
+  await page.getByRole("dialog").getByRole("button", { name: "Paketi değiştir" }).click();
+  await detail.getByText("Kurumsal paket").waitFor();
+  await decide("Sınır koy", "Sözleşme");
+  await page.goto(staff("audit"));
+  for (const action of ["account.suspended", "account.resumed", "account.package_set", "account.limit_set"])
+    await page.getByText(action).first().waitFor();
+  assertClean(dashboard, "accounts");
+});
+
+test("a ban is lifted with a reason", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const { auth } = await tokenFor(service, { as: "staff" });
+  const json = { kind: "address", subject: "203.0.113.7", hours: 1, reason: "Deneme engeli" };
+  const banned = await service.send("POST", "/v1/admin/bans", { json, headers: auth });
+  assert.equal(banned.status, 201, banned.body.toString());
+  await page.goto(staff("bans"));
+  await page.getByRole("button", { name: "203.0.113.7: Kaldır" }).click();
+  await page.getByRole("dialog").getByLabel("Neden").fill("Yanlışlıkla konmuş");
+  await page.getByRole("dialog").getByRole("button", { name: "Kaldır" }).click();
+  await page.getByText("Etkin engel yok").waitFor();
+});
+
+test("every section fits and is clean, both languages and themes; staff see no names of files", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await office.backedUp("Çamlıbel Lokantası", { "gizli-defter.xml": "<defter/>" });
+  const shows = { applications: "Tümü", accounts: "Askıda", requests: "Bekleyen yok", bans: "Etkin engel yok" };
+  for (const [tab, text] of Object.entries({ ...shows, jobs: "Başarısız", audit: "Zincir" })) {
+    await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+    await page.goto(staff(tab));
+    await assertLooks(dashboard, [
+      { language: "tr", colorScheme: "light", width: 1440, shows: text },
+      { language: "tr", colorScheme: "dark", width: 390, shows: text },
+    ]);
+    assert.doesNotMatch(await page.locator("body").innerText(), /gizli-defter|e-Defter/);
+  }
+  await assertLooks(dashboard, [{ language: "en", colorScheme: "dark", width: 768, shows: "Audit trail" }]);
+  assertClean(dashboard, "looks");
+});

@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -27,8 +28,8 @@ async function failureOf(seed: number): Promise<string | null> {
   const words = ["tools/run.mjs", "tools/test.ts", "tests/harness/harness.test.ts"];
   const env = { ...process.env, EMANET_HARNESS_SEED: String(seed), EMANET_TEST_HEAVY: "0", NODE_TEST_CONTEXT: "" };
   const child = spawn(process.execPath, words, { cwd: copy, env, stdio: ["ignore", "pipe", "inherit"] });
-  const printed = await text(child.stdout);
-  if (child.exitCode === 0) return null;
+  const [[code], printed] = await Promise.all([once(child, "close"), text(child.stdout)]);
+  if (code === 0) return null;
   return /EMANET_HARNESS_SEED=\d+ .*/.exec(printed)?.[0] ?? assert.fail(`it did not run:\n${printed.slice(-3000)}`);
 }
 

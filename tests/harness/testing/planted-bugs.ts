@@ -26,9 +26,9 @@ export const plantedBugs: readonly BugToPlant[] = [
   },
   {
     name: "leases end a day too early",
-    file: "packages/server/src/catalog/upload-store.ts",
-    right: `sql\`lease <= \${which.leaseUntil}::bigint\``,
-    wrong: `sql\`lease <= \${which.leaseUntil}::bigint + 86400000\``,
+    file: "packages/server/src/catalog/postgres-catalog.ts",
+    right: "async expireUploads(now: number): Promise<readonly string[]> {",
+    wrong: "async expireUploads(at: number): Promise<readonly string[]> {\n    const now = at + 86_400_000;",
   },
   {
     name: "the chain does not record that a snapshot is held",

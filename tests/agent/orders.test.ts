@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -257,6 +257,43 @@ test("the private folder of an order is its user's alone; one that others can en
     assert.throws(() => root.enterPrivate("yeni"), TargetRefusedError, mode.toString(8));
   }
   root.close();
+});
+
+test("a root that is another folder, or a link, when the order comes: nothing is written", async (t) => {
+  for (const put of [
+    (root: string) => mkdirSync(root),
+    (root: string, outside: string) => symlinkSync(outside, root),
+  ]) {
+    const { agent, root, outside, order } = await office(t);
+    let isSwapped = false;
+    // The command draws a number for its run after it has looked at its roots, and before it asks for orders.
+    const newKey = () => {
+      if (!isSwapped) {
+        renameSync(root, `${root}-eski`);
+        put(root, outside);
+      }
+      isSwapped = true;
+      return randomUUID();
+    };
+    const restore = await order({}, () =>
+      agent.run(["orders", "--once", "--root", root, "--threads", "0"], { context: { newKey } }),
+    );
+    assert.equal(restore.status, "failed", JSON.stringify(restore));
+    assert.deepEqual(
+      [readdirSync(root), readdirSync(`${root}-eski`)],
+      [existsSync(path.join(root, "benim.txt")) ? ["benim.txt"] : [], []],
+    );
+  }
+});
+
+test("special bits are gone from a file that is moved", async (t) => {
+  const folder = await temporaryFolder(t);
+  writeTree(folder, { "from/a": "1", "to/": "" });
+  chmodSync(path.join(folder, "from/a"), 0o6755);
+  const [from, to] = [OpenFolder.open(path.join(folder, "from")), OpenFolder.open(path.join(folder, "to"))];
+  moveTree(from, to, { onConflict: "rename", platform: "linux", isOwn: () => false, warn: () => assert.fail() });
+  for (const each of [from, to]) each.close();
+  assert.equal(statSync(path.join(folder, "to/a")).mode & 0o7777, 0o755);
 });
 
 test("names that Windows takes for separators and devices are moved as one entry each", async (t) => {

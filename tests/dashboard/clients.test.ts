@@ -126,10 +126,14 @@ test("revoked programs cannot connect; without any the screen offers three recip
     { language: "en", colorScheme: "light", width: 390, shows: "Connect your programs" },
     { language: "tr", colorScheme: "dark", width: 1440, shows: "Programlarınızı bağlayın" },
   ]);
-  await page.getByRole("button", { name: /Bu tarifle başla.*Durum raporu/ }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "İstemci oluştur" }).click();
+  // With the keyboard alone: the recipe, its form, and back.
+  const recipe = page.getByRole("button", { name: /Bu tarifle başla.*Durum raporu/ });
+  await recipe.focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
   await shownSecret(page);
-  await page.getByRole("button", { name: "Kapat" }).last().click();
+  await page.keyboard.press("Escape");
   await page.getByText("Hiç kullanılmadı").waitFor();
   assertClean(dashboard, "recipes");
 });

@@ -99,6 +99,7 @@ test("a pasted list is checked line by line and imported; the list of taxpayers 
   await page.getByRole("heading", { name: "Ilıcak Elektrik" }).waitFor();
   await page.getByText("2 files").waitFor();
   assert.deepEqual(await axeFindings(page), []);
+  await assertFits(page, 390);
   assertClean(dashboard, "taxpayers");
 });
 
@@ -142,6 +143,26 @@ test("chosen files are restored as an archive, watched to the end and downloaded
   ]);
   assert.match(download.suggestedFilename(), /\.zip$/);
   assertClean(dashboard, "restore");
+});
+
+test("no screen scrolls sideways at 320, 390, 768 and 1440 px", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const json = { url: "https://kopru.ornek.example/emanet", events: ["*"] };
+  const webhook = await office.service.send("POST", "/v1/webhooks", { json, headers: office.auth });
+  await office.service.send("POST", `/v1/webhooks/${webhook.json?.id}/test`, { headers: office.auth });
+  const listed = await office.service.send("GET", "/v1/snapshots?limit=1", { headers: office.auth });
+  const [snapshot] = (listed.json as { data: readonly { id: string }[] }).data;
+  const places = ["taxpayers", "snapshots", `snapshots/${snapshot?.id}`, "restores", "sources", "clients", "audit"];
+  for (const place of [...places, "webhooks", `webhooks/${webhook.json?.id}`]) {
+    await page.goto(`${office.service.url}/app/${place}`);
+    await page.locator("main .content > *").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    for (const width of [320, 390, 768, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, place);
+    }
+  }
 });
 
 test("signing out in one tab signs out the other", async () => {

@@ -8,9 +8,10 @@ import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type MadeTaxpayer, makeTaxpayer } from "../../packages/server/src/taxpayers/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { type Misdeeds, openBrowser, openPage } from "../../packages/server/src/testing/browser.ts";
+import { testClock } from "../../packages/server/src/testing/clock.ts";
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
 import { needs, type Skippable } from "../../packages/server/src/testing/needs.ts";
-import { type Login, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
+import { type FirstRunFile, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
 
@@ -22,7 +23,7 @@ const settings = {
 
 export interface Office {
   readonly service: TestService;
-  readonly login: Login;
+  readonly login: FirstRunFile["demo"];
   readonly accountId: string;
   readonly auth: { readonly authorization: string };
   /** A taxpayer with its first snapshot, of these files. */
@@ -32,8 +33,8 @@ export interface Office {
 }
 
 /** The demo account of the first run, with nothing in it yet. */
-export async function startOffice(cleanup: Cleanup): Promise<Office> {
-  const service = await startTestService(cleanup, { settings });
+export async function startOffice(cleanup: Cleanup, clock = testClock()): Promise<Office> {
+  const service = await startTestService(cleanup, { settings, clock });
   const { demo: login } = await readFirstRun(service.dataDir);
   const { auth } = await tokenFor(service, { as: "client", kind: "api", accountId: login.account_id });
   return {

@@ -1,6 +1,6 @@
 /** What the screens read, each with its key in the cache. A key begins with the noun that an event can make old. */
 
-import type { Nights, VaultUsage } from "@emanet/client/source";
+import type { Nights, VaultUsage, Webhook } from "@emanet/client/source";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { addDays, today } from "../format.ts";
 import { client } from "./client.ts";
@@ -82,6 +82,9 @@ export const webhooksQuery = queryOptions({
   queryKey: ["webhooks"],
   queryFn: ({ signal }) => Array.fromAsync(client.webhooks.list.all({ limit: 100 }, { signal })),
 });
+
+/** Whether the service has disabled it, because its receiver does not answer or is gone. */
+export const isClosed = ({ disabled_reason: why }: Webhook): boolean => why === "delivery_failed" || why === "gone";
 
 export const clientsQuery = queryOptions({
   queryKey: ["clients"],

@@ -128,7 +128,7 @@ function Records() {
 
 function Table({ list }: { readonly list: readonly AuditRecord[] }) {
   return (
-    <table className="table audit-table">
+    <table className="table card-table audit-table">
       <thead>
         <tr>
           <th scope="col">{t.audit.time}</th>

@@ -129,7 +129,7 @@ function ScopePicker({ scopes, onScopes }: ScopePickerProps) {
   return (
     <fieldset className="vault-picker">
       <legend>{t.clients.scopes}</legend>
-      <div className="vault-list">
+      <div className="vault-list scope-list">
         {scopeNames.map((scope) => (
           <Check
             key={scope}

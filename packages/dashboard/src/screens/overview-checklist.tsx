@@ -40,7 +40,16 @@ export function Checklist() {
         </ButtonLink>
       ),
     },
-    { title: step3, detail: step3Detail, isDone: restores.some(({ status }) => status === "completed"), action: null },
+    {
+      title: step3,
+      detail: step3Detail,
+      isDone: restores.some(({ status }) => status === "completed"),
+      action: (
+        <ButtonLink size="small" to="/app/snapshots">
+          {t.overview.step3Action}
+        </ButtonLink>
+      ),
+    },
   ];
   return (
     <section className="card checklist" aria-labelledby="checklist-title">

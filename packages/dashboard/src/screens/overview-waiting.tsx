@@ -2,7 +2,7 @@
 
 import type { Nights } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
-import { type NightBoard, webhooksQuery } from "../api/queries.ts";
+import { isClosed, type NightBoard, webhooksQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { recently } from "../format.ts";
 import { ButtonLink } from "../parts/button.tsx";
@@ -19,7 +19,7 @@ interface Item {
   readonly status: "failed" | "late";
   readonly title: string;
   readonly detail: string;
-  readonly taxpayerId: string | null;
+  readonly kind: "taxpayer" | "source" | "webhook";
 }
 
 function ofNights({ rows }: NightBoard): Item[] {
@@ -27,7 +27,8 @@ function ofNights({ rows }: NightBoard): Item[] {
     const status = statusOf(row.states.at(-1));
     if (status !== "failed" && status !== "late") return [];
     const id = row.taxpayer_id ?? row.source_id ?? row.vault_id;
-    return [{ id, status, title: row.name, detail: detailOf(row), taxpayerId: row.taxpayer_id }];
+    const kind = row.taxpayer_id === null ? "source" : "taxpayer";
+    return [{ id, status, title: row.name, detail: detailOf(row), kind }];
   });
   return items.sort((a, b) => (a.status === b.status ? 0 : a.status === "failed" ? -1 : 1));
 }
@@ -41,7 +42,7 @@ function detailOf({ last_good_at: at, states }: Nights): string {
 export function Waiting({ night }: { readonly night: NightBoard }) {
   const { may } = useRights();
   const { data: webhooks = [] } = useQuery({ ...webhooksQuery, enabled: may("webhooks:read") });
-  const closed = webhooks.filter(({ disabled_reason: why }) => why === "delivery_failed" || why === "gone");
+  const closed = webhooks.filter(isClosed);
   const items: Item[] = [
     ...ofNights(night),
     ...closed.map((webhook) => ({
@@ -49,7 +50,7 @@ export function Waiting({ night }: { readonly night: NightBoard }) {
       status: "late" as const,
       title: t.overview.webhookClosed(new URL(webhook.url).host),
       detail: t.overview.webhookClosedWhy,
-      taxpayerId: null,
+      kind: "webhook" as const,
     })),
   ];
   return (
@@ -74,20 +75,20 @@ export function Waiting({ night }: { readonly night: NightBoard }) {
                 </strong>
                 <span>{item.detail}</span>
               </div>
-              {item.taxpayerId !== null && (
-                <ButtonLink
-                  size="small"
-                  to="/app/taxpayers/$id"
-                  params={{ id: item.taxpayerId }}
-                  aria-label={`${t.overview.open}: ${visibleName(item.title)}`}
-                >
-                  {t.overview.open}
-                </ButtonLink>
-              )}
+              <Opener item={item} />
             </li>
           ))}
         </ul>
       )}
     </section>
   );
+}
+
+/** Leads to where the person can do something about it. */
+function Opener({ item: { id, kind, status, title } }: { readonly item: Item }) {
+  const text = kind === "webhook" ? t.overview.openWebhook : t.overview.open;
+  const label = { size: "small", "aria-label": `${text}: ${visibleName(title)}`, children: text } as const;
+  if (kind === "taxpayer") return <ButtonLink {...label} to="/app/taxpayers/$id" params={{ id }} />;
+  if (kind === "webhook") return <ButtonLink {...label} to="/app/webhooks/$id" params={{ id }} />;
+  return <ButtonLink {...label} to="/app/sources" search={status === "late" ? { state: "late" } : {}} />;
 }

@@ -3,13 +3,13 @@
 import type { Nights } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Moon, RotateCcw } from "lucide-react";
+import { Moon, Plus, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { type NightBoard as NightData, nightsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { NightBoard } from "../charts/night-chart.tsx";
 import { clock, dayOfMonth, fullDay } from "../format.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, ButtonLink } from "../parts/button.tsx";
 import { Glyph, type Status, statusOf } from "../parts/glyph.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { NoPermission, QueryView } from "../parts/states.tsx";
@@ -33,14 +33,19 @@ export function Overview() {
       aside={<span className="hide-narrow">{fullDay(now())}</span>}
       actions={
         may("snapshots:read") && (
-          <Button
-            look="primary"
-            icon={<RotateCcw size={16} aria-hidden="true" />}
-            unavailable={whyNot("restores:write")}
-            onClick={() => searchIsOpen.set(true)}
-          >
-            {t.overview.restore}
-          </Button>
+          <>
+            <ButtonLink to="/app/sources" icon={<Plus size={16} aria-hidden="true" />} className="hide-narrow">
+              {t.overview.addSource}
+            </ButtonLink>
+            <Button
+              look="primary"
+              icon={<RotateCcw size={16} aria-hidden="true" />}
+              unavailable={whyNot("restores:write")}
+              onClick={() => searchIsOpen.set(true)}
+            >
+              {t.overview.restore}
+            </Button>
+          </>
         )
       }
     >

@@ -10,7 +10,7 @@ import { snapshotQuery, snapshotsQuery, vaultsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { dayAndTime, size } from "../format.ts";
 import { useObservable } from "../observable.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, ButtonLink } from "../parts/button.tsx";
 import { Glyph } from "../parts/glyph.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
@@ -81,7 +81,9 @@ function List({ status }: { readonly status: ShownStatus }) {
               icon={<History size={28} aria-hidden="true" />}
               title={status === "all" ? t.snapshots.empty : t.snapshots.noMatch}
               {...(status === "all" && { detail: t.snapshots.emptyDetail })}
-            />
+            >
+              {status === "all" && <ButtonLink to="/app/sources">{t.sources.connect}</ButtonLink>}
+            </Empty>
           );
         return (
           <>

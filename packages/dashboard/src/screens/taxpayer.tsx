@@ -13,7 +13,7 @@ import { perform } from "../api/step-up.ts";
 import { HeatRow } from "../charts/heat-row.tsx";
 import { day, dayAndTime, duration, recently, size } from "../format.ts";
 import { ConfirmDialog } from "../parts/act-dialogs.tsx";
-import { Button } from "../parts/button.tsx";
+import { Button, ButtonLink } from "../parts/button.tsx";
 import { Crumbs } from "../parts/crumbs.tsx";
 import { Glyph, type Status, statusOf } from "../parts/glyph.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
@@ -163,7 +163,9 @@ function Sources({ list }: { readonly list: readonly Source[] }) {
         icon={<Server size={24} aria-hidden="true" />}
         title={t.taxpayer.noSources}
         detail={t.taxpayer.noSourcesDetail}
-      />
+      >
+        <ButtonLink to="/app/sources">{t.sources.connect}</ButtonLink>
+      </Empty>
     );
   const freshness: Readonly<Record<string, Status>> = { ok: "ok", late: "late", never: "none" };
   return (

@@ -84,7 +84,7 @@ interface TableProps {
 
 function Table({ list, open, onOpen }: TableProps) {
   return (
-    <table className="table deliveries">
+    <table className="table card-table deliveries">
       <thead>
         <tr>
           <th scope="col">{t.webhooks.status}</th>

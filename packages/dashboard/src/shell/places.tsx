@@ -59,14 +59,17 @@ export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] 
           ...{ right: "taxpayers:read", key: "m", badge: "nights" },
         },
         { to: "/app/snapshots", text: t.nav.snapshots, Icon: History, right: "snapshots:read", key: "y" },
-        { to: "/app/restores", text: t.nav.restores, Icon: RotateCcw, right: "restores:read", key: "g" },
+        {
+          ...{ to: "/app/restores", text: t.nav.restores, short: t.overview.restore, Icon: RotateCcw },
+          ...{ right: "restores:read", key: "g" },
+        },
         { to: "/app/sources", text: t.nav.sources, Icon: Server, right: "snapshots:read", key: "k" },
       ],
     },
     {
       title: t.nav.connections,
       places: [
-        { to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read" },
+        { to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read", badge: "webhooks" },
         { to: "/app/clients", text: t.nav.clients, Icon: KeyRound, right: "account:write" },
       ],
     },

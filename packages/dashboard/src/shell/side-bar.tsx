@@ -4,7 +4,7 @@ import type { Account, Me } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { nightsQuery, usageQuery } from "../api/queries.ts";
+import { isClosed, nightsQuery, usageQuery, webhooksQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { count, initials, sizeParts } from "../format.ts";
 import { Brand } from "../parts/brand.tsx";
@@ -77,6 +77,7 @@ export function PlaceLink({ place }: { readonly place: Place }) {
       <Icon size={17} aria-hidden="true" />
       <span className="place-text">{place.text}</span>
       {place.badge === "nights" && <NightBadge />}
+      {place.badge === "webhooks" && <WebhookBadge />}
     </Link>
   );
 }
@@ -84,13 +85,22 @@ export function PlaceLink({ place }: { readonly place: Place }) {
 /** How many were not backed up tonight. */
 function NightBadge() {
   const { data } = useQuery(nightsQuery(boardDays));
-  const failed = data?.rows.filter(({ states }) => states.at(-1) === "failed").length ?? 0;
-  if (failed === 0) return null;
+  return <Badge problems={data?.rows.filter(({ states }) => states.at(-1) === "failed").length ?? 0} />;
+}
+
+/** How many the service has disabled. */
+function WebhookBadge() {
+  const { data } = useQuery(webhooksQuery);
+  return <Badge problems={data?.filter(isClosed).length ?? 0} />;
+}
+
+function Badge({ problems }: { readonly problems: number }) {
+  if (problems === 0) return null;
   return (
     <span className="badge">
       <Glyph status="failed" size={11} />
-      <span aria-hidden="true">{count(failed)}</span>
-      <span className="sr-only">{t.nav.problems(failed)}</span>
+      <span aria-hidden="true">{count(problems)}</span>
+      <span className="sr-only">{t.nav.problems(problems)}</span>
     </span>
   );
 }

@@ -385,7 +385,7 @@ export const en: Strings = {
     running: "Running",
     failed: "Failed",
     empty: "No backups yet",
-    emptyDetail: "Connect a computer, or send the first backup by the API.",
+    emptyDetail: "Connect a computer, or upload files by hand.",
     received: (size) => `${size} received`,
     noMatch: "No backup has this status",
   },

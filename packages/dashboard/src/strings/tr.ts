@@ -386,7 +386,7 @@ export const tr = {
     running: "Sürüyor",
     failed: "Başarısız",
     empty: "Henüz yedek yok",
-    emptyDetail: "Bir bilgisayar bağlayın ya da API ile ilk yedeği gönderin.",
+    emptyDetail: "Bir bilgisayar bağlayın ya da dosyaları elle yükleyin.",
     received: (size: string) => `${size} geldi`,
     noMatch: "Bu durumda yedek yok",
   },

@@ -8,8 +8,8 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
-import type { Office } from "../tests/dashboard/testing.ts";
 import { testServerVariable } from "../packages/server/src/testing/database.ts";
+import type { Office } from "../tests/dashboard/testing.ts";
 import { startTestServer } from "./test-server.ts";
 
 const folder = path.resolve(process.argv[2] ?? path.join(import.meta.dirname, "../docs/screens"));

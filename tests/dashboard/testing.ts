@@ -11,7 +11,7 @@ import { type Misdeeds, openBrowser, openPage } from "../../packages/server/src/
 import { testClock } from "../../packages/server/src/testing/clock.ts";
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
 import { needs, type Skippable } from "../../packages/server/src/testing/needs.ts";
-import { type FirstRunFile, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
+import { type Login, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
 
@@ -23,7 +23,7 @@ const settings = {
 
 export interface Office {
   readonly service: TestService;
-  readonly login: FirstRunFile["demo"];
+  readonly login: Login;
   readonly accountId: string;
   readonly auth: { readonly authorization: string };
   /** A taxpayer with its first snapshot, of these files. */

@@ -10,6 +10,7 @@ import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type MadeTaxpayer, makeTaxpayer } from "../../packages/server/src/taxpayers/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
+import { readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { agentOf, writeTree } from "../../tests/agent/testing.ts";
@@ -81,7 +82,7 @@ export async function fillOffice(cleanup: Cleanup, office: Office): Promise<Fill
   await copyNights(office, others);
   await breakTonight(office, others);
   goTo(office, morning);
-  await connectMachine(cleanup, office);
+  await connectMachine(cleanup, office, books.vault_id);
   const target = { kind: "download", format: "zip" };
   const restored = await send(office, "POST", "/v1/restore", { snapshot_id: snapshotId, target });
   assert.ok(restored.status < 300, restored.body.toString());
@@ -190,6 +191,12 @@ async function breakTonight(office: Office, [...taxpayers]: readonly MadeTaxpaye
       name,
     );
   }
+  for (const name of ["Çamlıbel Lokantası", "Pınarlı İnşaat A.Ş.", "Sarıçam Plastik"]) {
+    await run(
+      "update emanet.sources set last_good_at = last_good_at - interval '1 day' where vault_id = $1 and created_at < $2",
+      name,
+    );
+  }
   const late = ["created_at", "started_at", "completed_at", "verified_at", "active_at"].map(
     (column) => `${column} = ${column} - interval '27 hours'`,
   );
@@ -209,12 +216,13 @@ async function addWebhook(office: Office): Promise<string> {
   return String(made.json?.id);
 }
 
-async function connectMachine(cleanup: Cleanup, office: Office): Promise<void> {
+async function connectMachine(cleanup: Cleanup, office: Office, vaultId: string): Promise<void> {
   const caFile = path.join(await temporaryFolder(cleanup), "ca.pem");
   writeFileSync(caFile, office.service.ca);
-  const agent = await agentOf(cleanup, { service: office.service, demo: office.login, caFile });
+  const { demo } = await readFirstRun(office.service.dataDir);
+  const agent = await agentOf(cleanup, { service: office.service, demo, caFile });
   const from = writeTree(path.join(agent.folder, "ofis"), { "liste.txt": "liste" });
-  await agent.json("backup", from, "--source", "Ofis belgeleri", "--threads", "0");
+  await agent.json("backup", from, "--source", "Ofis belgeleri", "--vault", vaultId, "--threads", "0");
   await storedRows(
     office.service.database,
     "update emanet.agents set name = 'OFIS-SUNUCU', software_version = '0.1.0'",

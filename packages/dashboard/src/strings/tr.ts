@@ -9,7 +9,6 @@ import { trWebhooks } from "./tr-webhooks.ts";
 import { ofThem } from "./turkish.ts";
 
 const some = (value: number) => ofThem(value, count(value));
-const list = new Intl.ListFormat("tr", { type: "unit" });
 
 export const tr = {
   otherLanguage: "English",
@@ -152,7 +151,7 @@ export const tr = {
         ...(running > 0 ? [`${some(running)} sürüyor`] : []),
         ...(none > 0 ? [`${some(none)} için yedek beklenmiyordu`] : []),
       ];
-      return parts.length === 0 ? "Eksik yok." : `${list.format(parts)}.`;
+      return parts.length === 0 ? "Eksik yok." : `${parts.join(", ")}.`;
     },
     verified: "Tamamlananların hepsi doğrulandı.",
     eachSquare: "Her kare bir mükellef",

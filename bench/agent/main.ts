@@ -11,7 +11,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,6 +21,7 @@ import { sandboxSettings, startMain } from "../../packages/server/src/testing/ma
 import { clientCredentials, createClient } from "../../sdks/typescript/src/index.ts";
 import { unlimited } from "../../tests/crash/testing/service-under-test.ts";
 import { bundleAgent } from "../../tools/bundle-agent.ts";
+import { cpuOfTree } from "../end-to-end/process-tree.ts";
 import { startDelayedLine } from "./delayed-line.ts";
 
 const { values } = parseArgs({
@@ -36,9 +37,6 @@ const { values } = parseArgs({
 
 /** The file cache takes only files that changed a while before a backup. */
 const oldSeconds = 1_700_000_000;
-
-/** Clock ticks of Linux are hundredths of a second. */
-const ticksPerSecond = 100;
 
 const profileOptions = values.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.profile}`];
 
@@ -117,7 +115,7 @@ async function makeAgent(service: Service, url: string): Promise<Agent> {
     });
     const watch = setInterval(() => {
       peakMib = Math.max(peakMib, peakOf(child.pid ?? 0));
-      cpuSeconds = Math.max(cpuSeconds, cpuOf(child.pid ?? 0).all);
+      cpuSeconds = Math.max(cpuSeconds, cpuOfTree(child.pid ?? 0).all);
     }, 100);
     const [code] = await once(child, "close");
     clearInterval(watch);
@@ -137,30 +135,11 @@ function peakOf(pid: number): number {
   }
 }
 
-/** The CPU time of a process, and with all that it started and that still run. */
-function cpuOf(pid: number): { readonly own: number; readonly all: number } {
-  const stats = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const fields = readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)?.split(" ").map(Number) ?? [];
-        return [{ pid: Number(name), parent: fields[1] ?? 0, ticks: (fields[11] ?? 0) + (fields[12] ?? 0) }];
-      } catch {
-        // It has just ended.
-        return [];
-      }
-    });
-  const below = (parent: number): number =>
-    stats.filter((each) => each.parent === parent).reduce((sum, each) => sum + each.ticks + below(each.pid), 0);
-  const own = stats.find((each) => each.pid === pid)?.ticks ?? 0;
-  return { own: own / ticksPerSecond, all: (own + below(pid)) / ticksPerSecond };
-}
-
 /** Waits until the service does nothing. */
 async function idle({ pid }: Service): Promise<void> {
-  for (let before = cpuOf(pid).all; ; ) {
+  for (let before = cpuOfTree(pid).all; ; ) {
     await sleep(2000);
-    const now = cpuOf(pid).all;
+    const now = cpuOfTree(pid).all;
     if ((now - before) / 2 < idleShare) return;
     before = now;
   }
@@ -186,13 +165,13 @@ async function nights(service: Service, agent: Agent): Promise<void> {
       );
   const night = async (name: string) => {
     await idle(service);
-    const before = cpuOf(service.pid);
+    const before = cpuOfTree(service.pid);
     const { seconds, cpuSeconds, peakMib, last } = await agent(
       ...(["backup", office, "--source", "e-defter", "--per-taxpayer"] as const),
     );
-    const after = cpuOf(service.pid);
+    const after = cpuOfTree(service.pid);
     await idle(service);
-    const inAll = cpuOf(service.pid);
+    const inAll = cpuOfTree(service.pid);
     const cpu = [
       `CPU: agent ${cpuSeconds.toFixed(1)}`,
       `service ${(after.own - before.own).toFixed(1)}`,

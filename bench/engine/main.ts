@@ -3,17 +3,26 @@
  * describes the race. The results go to bench/results.
  */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, loadavg, platform, release, tmpdir, totalmem } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleEngine } from "../../tools/bundle.ts";
-import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
+import { type PartName, partNames, type ScaleName } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
+import {
+  conditionsNow,
+  ownVersion,
+  phasesOf,
+  resultsFolder,
+  scaleOf,
+  whole,
+  workFolder,
+  writeResults,
+} from "./command-line.ts";
 import { otherDataMarkdown, runOtherData } from "./other-data.ts";
-import { storedPlot, wallPlot } from "./plot.ts";
 import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
-import { type Phase, phases } from "./records.ts";
+import { phases } from "./records.ts";
 import { markdown, type RaceConditions } from "./report.ts";
 import { runSmallNights, smallNightsMarkdown, smallNightTargets } from "./small-nights.ts";
 import type { System } from "./system.ts";
@@ -38,7 +47,6 @@ const help = `npm run --silent bench:engine -- [options]
 
 Peers are taken from the PATH or built with Go; those that are not there are left out, and the table says so.`;
 
-const resultsFolder = path.resolve(import.meta.dirname, "../results");
 const systemNames = ["emanet", "restic", "kopia", "rustic"];
 /** Parts with a tree and a report of their own. */
 const ownParts = ["small-nights", "other-data"] as const;
@@ -64,16 +72,10 @@ async function main(): Promise<void> {
     console.log(help);
     return;
   }
-  const load = loadavg()
-    .map((each) => each.toFixed(1))
-    .join(" ");
-  const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
-  mkdirSync(work, { recursive: true });
+  const conditions = conditionsNow();
+  const work = workFolder(values);
   const ownPart = ownParts.find((part) => part === values.parts);
   const options = optionsOf(ownPart === undefined ? values : { ...values, parts: "none" }, work);
-  // Ends the program that is being measured (measure.ts) and removes its files.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
-  if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
   const { systems, missing } = await systemsOf(values.only, work);
   for (const sentence of missing) console.error(`bench: ${sentence}`);
   if (ownPart !== undefined) {
@@ -81,8 +83,7 @@ async function main(): Promise<void> {
     return;
   }
   const outcome = await runRace(systems, options);
-  const conditions = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
-  publish(outcome, systems, options, conditions, values);
+  publish(outcome, systems, options, { ...conditions, missing }, values);
 }
 
 function parse() {
@@ -103,24 +104,16 @@ async function systemsOf(
   work: string,
 ): Promise<{ systems: System[]; missing: readonly string[] }> {
   const wanted = (only ?? "").split(",").filter((each) => systemNames.includes(each));
-  const version = (
-    JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
-  ).version;
   const { found, missing } = await findPeers();
   const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name);
   const peers = found.map(systemOf).filter(({ name }) => isWanted(name));
   if (!isWanted("emanet")) return { systems: peers, missing };
   const command = await bundleEngine(path.join(work, "emanet-command"));
-  return { systems: [emanet(`${version}, Node ${process.version}`, command), ...peers], missing };
+  return { systems: [emanet(ownVersion(), command), ...peers], missing };
 }
 
 function optionsOf(values: Values, work: string): RaceOptions {
-  const scale = (values.scale ?? "S") as ScaleName;
-  if (!Object.hasOwn(scales, scale)) throw new Error(`--scale takes ${Object.keys(scales).join(", ")}`);
-  const listed = (values.only ?? "").split(",").filter((each) => each !== "");
-  const unknown = listed.filter((each) => !systemNames.includes(each) && !phases.some((phase) => phase === each));
-  if (unknown.length > 0) throw new Error(`--only does not know ${unknown.join(", ")}`);
-  const onlyPhases = phases.filter((phase) => listed.includes(phase));
+  const scale = scaleOf(values.scale ?? "S");
   const parts = (values.parts ?? defaultParts).split(",").filter((part) => part !== "none");
   for (const part of parts) if (!partNames.some((name) => name === part)) throw new Error(`no part ${part}`);
   return {
@@ -130,10 +123,11 @@ function optionsOf(values: Values, work: string): RaceOptions {
       parts: parts as PartName[],
       threads: availableParallelism(),
       pauseMs: usualPauseMs,
+      delayMs: 0,
       fillsMemory: true,
     },
     ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },
-    phases: onlyPhases.length === 0 ? null : new Set<Phase>(onlyPhases),
+    phases: phasesOf(values.only, systemNames),
     log: (line) => console.error(line),
   };
 }
@@ -159,12 +153,6 @@ async function publishOtherData(systems: readonly System[], options: RaceOptions
   console.log(values.json === true ? JSON.stringify({ results }) : text);
 }
 
-function whole(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${text} is not a whole number`);
-  return number;
-}
-
 function publish(
   outcome: RaceOutcome,
   systems: readonly System[],
@@ -172,23 +160,10 @@ function publish(
   conditions: RaceConditions,
   values: Values,
 ): void {
-  const folder = values.results ?? resultsFolder;
-  mkdirSync(folder, { recursive: true });
-  const names = systems.map(({ name }) => name);
   const text = markdown(outcome, systems, options, conditions);
-  const base = `engine-${options.scale}`;
-  writeFileSync(
-    path.join(folder, `${base}.md`),
-    `${text}\n![wall time](${base}-wall.svg)\n\n![repository by night](${base}-stored.svg)\n`,
-  );
-  writeFileSync(path.join(folder, `${base}-wall.svg`), wallPlot(outcome, names));
-  writeFileSync(path.join(folder, `${base}-stored.svg`), storedPlot(outcome, names));
+  const names = systems.map(({ name }) => name);
+  writeResults(values.results ?? resultsFolder, `engine-${options.scale}`, text, outcome, names);
   const targetResults = compareWithTargets(outcome);
   const figures = { ...conditions, scale: options.scale, seed: options.seed, targetResults, ...outcome };
   console.log(values.json === true ? JSON.stringify(figures) : text);
-}
-
-function machine(): string {
-  const [cpu] = cpus();
-  return `${cpu?.model ?? "unknown processor"}, ${availableParallelism()} cores, ${Math.round(totalmem() / 1024 ** 3)} GB, ${platform()} ${release()}`;
 }

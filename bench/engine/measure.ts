@@ -146,7 +146,8 @@ export function folderSize(folder: string): FolderSize {
   let files = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    bytes += statSync(`${entry.parentPath}/${entry.name}`).size;
+    // A running server may have removed it since.
+    bytes += statSync(`${entry.parentPath}/${entry.name}`, { throwIfNoEntry: false })?.size ?? 0;
     files++;
   }
   return { bytes, files };

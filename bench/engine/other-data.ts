@@ -95,7 +95,7 @@ export function otherDataMarkdown(
 
 async function programOf(system: System, run: number, work: string): Promise<Program> {
   const folder = path.join(work, `${system.name}-other-data-${run}`);
-  const repository = await system.create(folder);
+  const repository = await system.create(folder, 0);
   return { system: system.name, run, folder, repository, storedBytes: repository.stored().bytes };
 }
 

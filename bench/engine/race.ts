@@ -9,6 +9,9 @@
  *   the end  full restore, upkeep, full restore, one file, verify    the first run's programs of the tree
  *            full restore of the same tree from a new repository     one more per program
  *
+ * A program may have a server (`ServerSide`): its use is counted with the command, and the next command waits until it is
+ * idle. With `delayMs` days 0 and 1 are also measured with that round trip between program and server (`delayed`).
+ *
  * Every restore is compared with the oracle, file by file. The page cache is warm for all: the tree is read once before
  * each backup, the repository before every other command. Every command starts after a sync and with memory filled
  * (`memory.ts` says why). A restore goes into a new folder, and restored folders are removed later. So no measurement
@@ -27,8 +30,8 @@ import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
 import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
 import { type Command, measure, settle, warm } from "./measure.ts";
 import { fillMemory } from "./memory.ts";
-import type { Phase, Result } from "./records.ts";
-import type { Repository, System, SystemName } from "./system.ts";
+import { type Phase, type Result, type ServerResult, withoutServer } from "./records.ts";
+import type { Repository, ServerSide, System, SystemName } from "./system.ts";
 
 export interface RaceOptions {
   readonly scale: ScaleName;
@@ -37,6 +40,8 @@ export interface RaceOptions {
   readonly nights: number;
   /** Parts that are also backed up alone. */
   readonly parts: readonly PartName[];
+  /** The round trip of the programs that are also measured with one; 0 for none. */
+  readonly delayMs: number;
   /** Null for all. */
   readonly phases: ReadonlySet<Phase> | null;
   /** Everything is made below this folder. */
@@ -66,9 +71,14 @@ export const usualPauseMs = 3000;
 const partNights = [1];
 
 const wholeTree = "tree";
+/** The whole tree again, with a round trip between program and server. */
+export const delayedTree = "delayed" as const;
 
 /** Repetitions of what takes a fraction of a second: other work on the machine disturbs a single one. */
 const shortRounds = 3;
+
+/** What programs and their servers keep beside a repository. */
+const beside = [".cache", ".log", ".config"];
 
 /** Restored trees stay as long as the disk has space for this many more. */
 const spareTrees = 2;
@@ -76,7 +86,7 @@ const spareTrees = 2;
 /** A program under test, with its repository. */
 interface Program {
   readonly system: SystemName;
-  readonly part: PartName | typeof wholeTree;
+  readonly part: PartName | typeof wholeTree | typeof delayedTree;
   readonly run: number;
   readonly folder: string;
   readonly repository: Repository;
@@ -88,10 +98,14 @@ interface Program {
 /** Runs the race. Throws if a program fails or a restore differs. */
 export async function runRace(systems: readonly System[], options: RaceOptions): Promise<RaceOutcome> {
   const race = new Race(options);
-  await race.begin(systems);
-  for (let night = 1; night <= options.nights; night++) await race.night(night);
-  await race.end();
-  return race.outcome;
+  try {
+    await race.begin(systems);
+    for (let night = 1; night <= options.nights; night++) await race.night(night);
+    await race.end();
+    return race.outcome;
+  } finally {
+    await race.close();
+  }
 }
 
 class Race {
@@ -118,15 +132,15 @@ class Race {
   }
 
   async begin(systems: readonly System[]): Promise<void> {
-    const { scale, seed, threads, runs, parts, log } = this.#options;
+    const { scale, seed, threads, runs, parts, delayMs, log } = this.#options;
     log(`making the tree (${scale}, seed ${seed})`);
     this.#note(await makeOffice(this.#office, { scale, seed, parts: partNames }, { threads }));
     const files = this.#oracle.files.filter(({ part }) => part === "invoices-600");
     this.#single = files[files.length >> 1] ?? null;
     this.#systems = systems;
+    const all: readonly Program["part"][] = [wholeTree, ...(delayMs > 0 ? [delayedTree] : []), ...parts];
     for (let run = 1; run <= runs; run++)
-      for (const part of [wholeTree, ...parts] as const)
-        for (const system of systems) this.#programs.push(await this.#program(system, part, run));
+      for (const part of all) for (const system of systems) this.#programs.push(await this.#program(system, part, run));
     await sleep(this.#options.pauseMs);
     await this.#each(
       "first",
@@ -134,11 +148,7 @@ class Race {
       (program) => this.#backup(program, "first"),
     );
     for (let round = 1; round <= shortRounds; round++)
-      await this.#each(
-        "unchanged",
-        (program) => program.part === wholeTree,
-        (program) => this.#backup(program, "unchanged"),
-      );
+      await this.#each("unchanged", isWhole, (program) => this.#backup(program, "unchanged"));
   }
 
   async night(night: number): Promise<void> {
@@ -147,11 +157,11 @@ class Race {
     const takesPart = (program: Program) => program.part === wholeTree || partNights.includes(night);
     await this.#each("night", takesPart, (program) => this.#backup(program, "night"));
     if (night > 1) return;
-    const whole = (program: Program) => program.part === wholeTree;
-    await this.#each("restore-first", whole, (program) => this.#restore(program, "restore-first"));
+    await this.#each("restore-first", isWhole, (program) => this.#restore(program, "restore-first"));
     for (let round = 1; round <= shortRounds; round++)
-      await this.#each("file-first", whole, (program) => this.#restoreFile(program, "file-first"));
-    for (const program of this.#programs.filter(({ run }) => run > 1)) this.#drop(program);
+      await this.#each("file-first", isWhole, (program) => this.#restoreFile(program, "file-first"));
+    for (const program of this.#programs.filter(({ run, part }) => run > 1 || part === delayedTree))
+      await this.#drop(program);
     await this.#emptyRestored();
   }
 
@@ -170,9 +180,13 @@ class Race {
     await this.#each("verify", aged, (program) => this.#keep(program, "verify", [program.repository.verify()]));
   }
 
+  async close(): Promise<void> {
+    for (const { repository } of this.#programs) await repository.close?.();
+  }
+
   async #program(system: System, part: Program["part"], run: number, isNew = false): Promise<Program> {
     const folder = path.join(this.#options.work, `${system.name}-${part}-${isNew ? "new" : run}`);
-    const repository = await system.create(folder);
+    const repository = await system.create(folder, part === delayedTree ? this.#options.delayMs : 0);
     return { system: system.name, part, run, folder, repository, isNew, storedBytes: repository.stored().bytes };
   }
 
@@ -182,6 +196,7 @@ class Race {
       const program = await this.#program(system, wholeTree, 1, true);
       const { output } = await measure(program.repository.backup(this.#folderOf(program)));
       await program.repository.backedUp(this.#folderOf(program), output);
+      await program.repository.server?.untilIdle();
       this.#programs.push(program);
     }
   }
@@ -233,13 +248,13 @@ class Race {
   }
 
   async #keep(program: Program, phase: Phase, commands: readonly Command[]): Promise<void> {
-    await warm(program.folder);
+    await warm(program.repository.content ?? program.folder);
     await this.#measured(program, phase, commands);
   }
 
   async #restore(program: Program, phase: Phase, run = program.run): Promise<void> {
     const target = await this.#target();
-    await warm(program.folder);
+    await warm(program.repository.content ?? program.folder);
     await this.#measured(program, phase, [program.repository.restore(this.#folderOf(program), target)], run);
     const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;
     const findings = await findDifferences(target, this.#oracle, { mayMiss });
@@ -313,8 +328,10 @@ class Race {
   ): Promise<string> {
     const sum = { wallSeconds: 0, cpuSeconds: 0, peakBytes: 0, writtenBytes: 0 };
     let output = "";
+    const { server } = program.repository;
     await settle();
     if (this.#options.fillsMemory) fillMemory(this.#options.work);
+    await server?.begin();
     for (const command of commands) {
       const measured = await measure(command);
       sum.wallSeconds += measured.wallSeconds;
@@ -323,11 +340,14 @@ class Race {
       sum.writtenBytes += measured.writtenBytes;
       output = measured.output;
     }
+    const use = server === undefined ? withoutServer : await useOf(server, sum.cpuSeconds);
+    sum.cpuSeconds += use.serverCpuSeconds ?? 0;
     const { bytes: storedBytes, files: objects } = program.repository.stored();
     const result: Result = {
       ...{ system: program.system, phase, part: program.part, day: this.#oracle.day, run, ...sum },
       ...{ storedBytes, addedBytes: storedBytes - program.storedBytes, objects },
       newBytes: asksNew ? await program.repository.newBytes() : null,
+      ...use,
     };
     program.storedBytes = storedBytes;
     this.#results.push(result);
@@ -337,15 +357,30 @@ class Race {
 
   #folderOf({ part }: Program): string {
     const tree = treeFolder(this.#office);
-    return part === wholeTree ? tree : path.join(tree, officeOf(this.#oracle.day), partFolders[part]);
+    return part === wholeTree || part === delayedTree
+      ? tree
+      : path.join(tree, officeOf(this.#oracle.day), partFolders[part]);
   }
 
   /** Later phases need one repository of each program only. */
-  #drop(program: Program): void {
+  async #drop(program: Program): Promise<void> {
+    await program.repository.close?.();
     this.#programs.splice(this.#programs.indexOf(program), 1);
-    for (const suffix of ["", ".cache", ".log", ".config"])
+    for (const suffix of ["", ...beside, ...beside.map((each) => `.server${each}`)])
       rmSync(program.folder + suffix, { recursive: true, force: true });
   }
+}
+
+function isWhole({ part }: Program): boolean {
+  return part === wholeTree || part === delayedTree;
+}
+
+/** What a server used for a command that itself used so many CPU seconds, with what it did afterwards. */
+async function useOf(server: ServerSide, commandCpuSeconds: number): Promise<ServerResult> {
+  const { cpuSeconds: serverCpuSeconds, peakBytes: serverPeakBytes, ...rest } = await server.used();
+  const laterCpuSeconds = await server.untilIdle();
+  const totalCpuSeconds = commandCpuSeconds + serverCpuSeconds + laterCpuSeconds;
+  return { ...rest, serverCpuSeconds, serverPeakBytes, laterCpuSeconds, totalCpuSeconds };
 }
 
 function sha256Of(file: string): string {
@@ -354,6 +389,11 @@ function sha256Of(file: string): string {
 
 function lineOf(result: Result): string {
   const { system, phase, part, run, wallSeconds, cpuSeconds, peakBytes, storedBytes, addedBytes } = result;
+  const { sentBytes, receivedBytes, laterCpuSeconds } = result;
   const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-  return `  ${phase} ${part} #${run} ${system}: ${wallSeconds.toFixed(2)} s, CPU ${cpuSeconds.toFixed(2)} s, peak ${megabytes(peakBytes)}, +${megabytes(addedBytes)} = ${megabytes(storedBytes)}`;
+  return `  ${phase} ${part} #${run} ${system}: ${wallSeconds.toFixed(2)} s, CPU ${cpuSeconds.toFixed(2)} s, peak ${megabytes(peakBytes)}, +${megabytes(addedBytes)} = ${megabytes(storedBytes)}${
+    sentBytes === null
+      ? ""
+      : `, sent ${megabytes(sentBytes)}, received ${megabytes(receivedBytes ?? 0)}, CPU afterwards ${(laterCpuSeconds ?? 0).toFixed(2)} s`
+  }`;
 }

@@ -27,14 +27,28 @@ export const phaseTitles: Readonly<Record<Phase, string>> = {
   "restore-first": "full restore after night 1",
   "file-first": "one file after night 1",
   "restore-last": "full restore after the last night",
-  upkeep: "prune / prune",
+  upkeep: "upkeep",
   "restore-kept": "full restore after upkeep",
   "restore-new": "full restore of the same tree from a new repository",
   "file-last": "one file after upkeep",
   verify: "verify all data",
 };
 
-export interface Result {
+/** What a program's server used; all null for a local repository. */
+export interface ServerResult {
+  /** The server's part of the CPU seconds, and of these the database's. */
+  readonly serverCpuSeconds: number | null;
+  readonly databaseCpuSeconds: number | null;
+  /** What the server used afterwards, in the background. */
+  readonly laterCpuSeconds: number | null;
+  /** CPU seconds of both sides, with those afterwards. */
+  readonly totalCpuSeconds: number | null;
+  readonly serverPeakBytes: number | null;
+  readonly sentBytes: number | null;
+  readonly receivedBytes: number | null;
+}
+
+export interface Result extends ServerResult {
   readonly system: SystemName;
   readonly phase: Phase;
   /** `tree`, or the part that was backed up alone. */
@@ -42,7 +56,9 @@ export interface Result {
   readonly day: number;
   readonly run: number;
   readonly wallSeconds: number;
+  /** Of the program and, where it has one, of its server while the program ran. */
   readonly cpuSeconds: number;
+  /** Of the program alone. */
   readonly peakBytes: number;
   readonly writtenBytes: number;
   /** Size of the repository afterwards, and what it grew by. */
@@ -53,6 +69,11 @@ export interface Result {
   readonly newBytes: number | null;
 }
 
+export const withoutServer: ServerResult = {
+  ...{ serverCpuSeconds: null, databaseCpuSeconds: null, laterCpuSeconds: null, totalCpuSeconds: null },
+  ...{ serverPeakBytes: null, sentBytes: null, receivedBytes: null },
+};
+
 export type Measure =
   | "wallSeconds"
   | "cpuSeconds"
@@ -60,7 +81,9 @@ export type Measure =
   | "writtenBytes"
   | "storedBytes"
   | "addedBytes"
-  | "objects";
+  | "objects"
+  | "newBytes"
+  | keyof ServerResult;
 
 export interface Key {
   readonly system?: SystemName;
@@ -70,7 +93,7 @@ export interface Key {
 }
 
 /** The median of a measure over all results that match; null if nothing was measured. */
-export function medianOf(results: readonly Result[], measure: Measure | "newBytes", key: Key): number | null {
+export function medianOf(results: readonly Result[], measure: Measure, key: Key): number | null {
   const values = select(results, key).flatMap((result) => result[measure] ?? []);
   if (values.length === 0) return null;
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,9 +1,9 @@
 /** The race as Markdown: the machine, the programs and their settings, the results against the targets, and a table per kind of figure. */
 
-import type { RaceOptions, RaceOutcome } from "./race.ts";
+import { delayedTree, type RaceOptions, type RaceOutcome } from "./race.ts";
 import { type Key, type Measure, medianOf, type Phase, phases, phaseTitles, select } from "./records.ts";
 import type { System, SystemName } from "./system.ts";
-import { compareWithTargets } from "./targets.ts";
+import { compareWithTargets, type TargetResult } from "./targets.ts";
 
 export interface RaceConditions {
   readonly machine: string;
@@ -13,19 +13,20 @@ export interface RaceConditions {
   readonly missing: readonly string[];
 }
 
-export function markdown(
-  outcome: RaceOutcome,
-  systems: readonly System[],
-  options: RaceOptions,
-  conditions: RaceConditions,
-): string {
-  const { results, days, checked } = outcome;
-  const names = systems.map(({ name }) => name);
+/** What ran where on what, and the results against the targets. `where`: where the repositories are. */
+export function heading(
+  title: string,
+  where: string,
+  targets: readonly TargetResult[],
+  race: { outcome: RaceOutcome; systems: readonly System[]; options: RaceOptions; conditions: RaceConditions },
+): string[] {
+  const { outcome, systems, options, conditions } = race;
+  const { days, checked } = outcome;
   const first = days[0];
   return [
-    `# The engine and its peers, scale ${options.scale}`,
+    `# ${title}, scale ${options.scale}`,
     "",
-    `${conditions.date}; ${conditions.machine}; load before the race ${conditions.load}. Tree: ${first?.total.files ?? 0} files, ${megabytes(first?.total.bytes ?? 0)} MB, seed ${options.seed}, ${options.nights} nights. Medians of ${options.runs}, interleaved; page cache warm for all; local repositories. ${checked} restores were compared with the oracle, all alike.`,
+    `${conditions.date}; ${conditions.machine}; load before the race ${conditions.load}. Tree: ${first?.total.files ?? 0} files, ${megabytes(first?.total.bytes ?? 0)} MB, seed ${options.seed}, ${options.nights} nights. Medians of ${options.runs}, interleaved; page cache warm for all; ${where}. ${checked} restores were compared with the oracle, all alike.`,
     "",
     ...systems.map(({ name, version, settings }) => `- **${name}** (${version}): ${settings}`),
     ...conditions.missing.map((sentence) => `- ${sentence}`),
@@ -34,11 +35,25 @@ export function markdown(
     "",
     "| target | measured | |",
     "|---|---|---|",
-    ...compareWithTargets(outcome).map(
+    ...targets.map(
       ({ target, measured, reached }) =>
         `| ${target} | ${measured} | ${reached === null ? "–" : reached ? "reached" : "**missed**"} |`,
     ),
     "",
+  ];
+}
+
+export function markdown(
+  outcome: RaceOutcome,
+  systems: readonly System[],
+  options: RaceOptions,
+  conditions: RaceConditions,
+): string {
+  const { results } = outcome;
+  const names = systems.map(({ name }) => name);
+  const race = { outcome, systems, options, conditions };
+  return [
+    ...heading("The engine and its peers", "local repositories", compareWithTargets(outcome), race),
     "## Whole tree",
     "",
     ...table(names, treeRows(outcome), (key) => cells(results, key, names)),
@@ -58,10 +73,9 @@ export function markdown(
   ].join("\n");
 }
 
-type Row = readonly [title: string, key: Key];
+export type Row = readonly [title: string, key: Key];
 
-function treeRows({ days }: RaceOutcome): Row[] {
-  const part = "tree";
+export function treeRows({ days }: RaceOutcome, part = "tree"): Row[] {
   const rows: Row[] = [];
   for (const phase of phases) {
     if (phase !== "night") rows.push([phaseTitles[phase], { phase, part }]);
@@ -70,8 +84,9 @@ function treeRows({ days }: RaceOutcome): Row[] {
   return rows;
 }
 
-function partRows({ results }: RaceOutcome): Row[] {
-  const parts = [...new Set(results.map(({ part }) => part))].filter((part) => part !== "tree");
+export function partRows({ results }: RaceOutcome): Row[] {
+  const wholes = ["tree", delayedTree];
+  const parts = [...new Set(results.map(({ part }) => part))].filter((part) => !wholes.includes(part));
   const of = (part: string, phase: Phase): Row[] => {
     const days = [...new Set(select(results, { part, phase }).map(({ day }) => day))];
     return days.map((day) => [`${part}, ${phase === "first" ? "first backup" : `night ${day}`}`, { part, phase, day }]);
@@ -79,7 +94,11 @@ function partRows({ results }: RaceOutcome): Row[] {
   return parts.flatMap((part) => [...of(part, "first"), ...of(part, "night")]);
 }
 
-function table(names: readonly SystemName[], rows: readonly Row[], cellsOf: (key: Key) => readonly string[]): string[] {
+export function table(
+  names: readonly SystemName[],
+  rows: readonly Row[],
+  cellsOf: (key: Key) => readonly string[],
+): string[] {
   const measured = rows
     .map(([title, key]) => [title, ...cellsOf(key)])
     .filter((row) => row.slice(1).some((cell) => cell !== ""));
@@ -120,10 +139,10 @@ function partCells(results: Results, key: Key, names: readonly SystemName[]): st
   });
 }
 
-function seconds(value: number): string {
+export function seconds(value: number): string {
   return value.toFixed(2);
 }
 
-function megabytes(bytes: number): string {
+export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0);
 }

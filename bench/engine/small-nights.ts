@@ -145,7 +145,7 @@ export function smallNightsMarkdown(outcome: SmallNightsOutcome, systems: readon
 
 async function programOf(system: System, work: string): Promise<Program> {
   const folder = path.join(work, `${system.name}-small-nights`);
-  const repository = await system.create(folder);
+  const repository = await system.create(folder, 0);
   return { system: system.name, folder, repository, storedBytes: repository.stored().bytes };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The other programs, each with the settings that its users would choose for speed and size on a local disk. Caches
+ * The other programs, each with the settings that its users would choose for speed and size. Caches
  * and configurations are beside the repository and stay from one command to the next.
  */
 
@@ -9,7 +9,7 @@ import type { Peer } from "../peers/peers.ts";
 import { type Command, folderSize, measure } from "./measure.ts";
 import type { Repository, System } from "./system.ts";
 
-const password = "benchmark only";
+export const password = "benchmark only";
 
 export function systemOf(peer: Peer): System {
   switch (peer.name) {
@@ -27,26 +27,42 @@ function restic({ program, version }: Peer): System {
     name: "restic",
     version,
     settings: "compression auto, packs of 16 MiB, warm cache, --no-scan; upkeep is prune with its defaults",
-    create: async (folder) => {
-      const env = { RESTIC_PASSWORD: password, RESTIC_CACHE_DIR: `${folder}.cache` };
-      const run = (...args: readonly string[]): Command => ({ program, args: ["-q", "-r", folder, ...args], env });
-      await measure(run("init"));
-      return {
-        // 3: a file could not be read.
-        backup: (tree) => ({
-          ...run("backup", "--no-scan", "--host", "bench", "--compression", "auto", tree),
-          alsoFine: [3],
-        }),
-        backedUp: async () => {},
-        restore: (tree, target) => run("restore", `latest:${tree}`, "--target", target),
-        restoreFile: (tree, file, target) =>
-          run("dump", "--target", path.join(target, "file"), "latest", path.join(tree, file)),
-        upkeep: () => [run("prune")],
-        verify: () => run("check", "--read-data"),
-        stored: () => folderSize(folder),
-        newBytes: async () => null,
-      };
-    },
+    create: (folder) => resticRepository({ program, location: folder, folder, flags: [] }),
+  };
+}
+
+export interface ResticPlace {
+  readonly program: string;
+  /** Of the repository, as the program names it. */
+  readonly location: string;
+  /** Where its objects are; the cache is beside it. */
+  readonly folder: string;
+  readonly flags: readonly string[];
+}
+
+/** Makes a repository of restic. */
+export async function resticRepository({ program, location, folder, flags }: ResticPlace): Promise<Repository> {
+  const env = { RESTIC_PASSWORD: password, RESTIC_CACHE_DIR: `${folder}.cache` };
+  const run = (...args: readonly string[]): Command => ({
+    program,
+    args: ["-q", "-r", location, ...flags, ...args],
+    env,
+  });
+  await measure(run("init"));
+  return {
+    // 3: a file could not be read.
+    backup: (tree) => ({
+      ...run("backup", "--no-scan", "--host", "bench", "--compression", "auto", tree),
+      alsoFine: [3],
+    }),
+    backedUp: async () => {},
+    restore: (tree, target) => run("restore", `latest:${tree}`, "--target", target),
+    restoreFile: (tree, file, target) =>
+      run("dump", "--target", path.join(target, "file"), "latest", path.join(tree, file)),
+    upkeep: () => [run("prune")],
+    verify: () => run("check", "--read-data"),
+    stored: () => folderSize(folder),
+    newBytes: async () => null,
   };
 }
 
@@ -56,21 +72,31 @@ function kopia({ program, version }: Peer): System {
     version,
     settings:
       "compression zstd-fastest (off by default), default splitter, warm cache, no log files; upkeep is full maintenance without safety delays",
-    create: async (folder) => kopiaRepository(program, folder),
+    create: async (folder) => {
+      const run = kopiaCommands(program, folder);
+      await createKopia(run, folder);
+      return kopiaRepository(run, folder, [kopiaMaintenance(run)]);
+    },
   };
 }
 
-async function kopiaRepository(program: string, folder: string): Promise<Repository> {
+export type KopiaRun = (...args: readonly string[]) => Command;
+
+/** Commands of kopia with a configuration of its own, at `place.config`. */
+export function kopiaCommands(program: string, place: string): KopiaRun {
   const env = {
     KOPIA_PASSWORD: password,
-    KOPIA_CONFIG_PATH: `${folder}.config`,
-    KOPIA_CACHE_DIRECTORY: `${folder}.cache`,
-    KOPIA_LOG_DIR: `${folder}.log`,
+    KOPIA_CONFIG_PATH: `${place}.config`,
+    KOPIA_CACHE_DIRECTORY: `${place}.cache`,
+    KOPIA_LOG_DIR: `${place}.log`,
     KOPIA_CHECK_FOR_UPDATES: "false",
   };
   const quiet = ["--log-level=error", "--file-log-level=error", "--no-progress"];
-  const run = (...args: readonly string[]): Command => ({ program, args: [...quiet, ...args], env });
-  let newest = "";
+  return (...args) => ({ program, args: [...quiet, ...args], env });
+}
+
+/** Makes a repository of kopia in a folder. */
+export async function createKopia(run: KopiaRun, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await measure(run("repository", "create", "filesystem", "--path", folder));
   // Otherwise its retention would remove snapshots: here the nights are minutes apart.
@@ -78,6 +104,15 @@ async function kopiaRepository(program: string, folder: string): Promise<Reposit
     run("policy", "set", "--global", "--compression=zstd-fastest", "--keep-latest=1000", "--ignore-file-errors=true"),
   );
   await measure(run("maintenance", "set", "--enable-quick=false", "--enable-full=false"));
+}
+
+export function kopiaMaintenance(run: KopiaRun): Command {
+  return run("maintenance", "run", "--full", "--safety=none");
+}
+
+/** A repository of kopia whose objects are in `folder`. */
+export function kopiaRepository(run: KopiaRun, folder: string, upkeep: readonly Command[]): Repository {
+  let newest = "";
   return {
     backup: (tree) => run("snapshot", "create", "--json", tree),
     backedUp: async (_tree, output) => {
@@ -85,7 +120,7 @@ async function kopiaRepository(program: string, folder: string): Promise<Reposit
     },
     restore: (_tree, target) => run("snapshot", "restore", newest, target),
     restoreFile: (_tree, file, target) => run("snapshot", "restore", `${newest}/${file}`, path.join(target, "file")),
-    upkeep: () => [run("maintenance", "run", "--full", "--safety=none")],
+    upkeep: () => upkeep,
     verify: () => run("snapshot", "verify", "--verify-files-percent=100"),
     stored: () => folderSize(folder),
     newBytes: async () => null,

@@ -1,4 +1,4 @@
-/** A backup program in the race: commands on a local repository. Commands are measured, preparations are not. */
+/** A backup program in the race: commands on a repository, local or behind a server. Commands are measured, preparations are not. */
 
 import type { Command, FolderSize } from "./measure.ts";
 
@@ -9,8 +9,29 @@ export interface System {
   readonly version: string;
   /** Settings that differ from the defaults of the program, for the report. */
   readonly settings: string;
-  /** A repository in a missing folder, ready for the first backup. */
-  create(folder: string): Promise<Repository>;
+  /** A repository in a missing folder, ready for the first backup. `delayMs`: the time of a round trip to its server. */
+  create(folder: string, delayMs: number): Promise<Repository>;
+}
+
+/** What the server of a repository used for a command. */
+export interface ServerUse {
+  readonly cpuSeconds: number;
+  /** The part of the database; 0 without one. */
+  readonly databaseCpuSeconds: number;
+  readonly peakBytes: number;
+  /** Bytes between the program and its server, as encrypted: to the server, and from it. */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+/** The server of a repository, which runs all the time and is measured with each command. */
+export interface ServerSide {
+  /** Counts from now on. */
+  begin(): Promise<void>;
+  /** What was used since `begin`. */
+  used(): Promise<ServerUse>;
+  /** Waits until nothing is done in the background. Returns the CPU seconds that this took. */
+  untilIdle(): Promise<number>;
 }
 
 export interface Repository {
@@ -30,4 +51,10 @@ export interface Repository {
   stored(): FolderSize;
   /** Bytes of blocks that the newest backup found new, before compression; null if the program does not report it. */
   newBytes(): Promise<number | null>;
+  /** The folder of the stored objects where it is not the repository's. */
+  readonly content?: string;
+  /** Where the repository is behind a server. */
+  readonly server?: ServerSide;
+  /** Ends its server, if it has one of its own. */
+  close?(): Promise<void>;
 }

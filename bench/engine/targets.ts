@@ -15,15 +15,29 @@ const peers: readonly SystemName[] = ["restic", "kopia"];
 const rebuildDay = 6;
 const renameDay = 7;
 
-/** Compares every target with the figures of a race. */
-export function compareWithTargets({ results, days }: RaceOutcome): TargetResult[] {
-  const ours = (measure: Measure | "newBytes", key: Key) => medianOf(results, measure, { system: "emanet", ...key });
-  const best = (measure: Measure, key: Key, among = peers) => {
+export interface Comparison {
+  ours(measure: Measure, key: Key): number | null;
+  /** Ours beside the better peer's. */
+  ratio(target: string, limit: number, measure: Measure, key: Key, among?: readonly SystemName[]): TargetResult;
+}
+
+/** Medians of a race, for comparisons. */
+export function comparisonOf(results: RaceOutcome["results"]): Comparison {
+  const ours = (measure: Measure, key: Key) => medianOf(results, measure, { system: "emanet", ...key });
+  const best = (measure: Measure, key: Key, among: readonly SystemName[]) => {
     const values = among.flatMap((system) => medianOf(results, measure, { ...key, system }) ?? []);
     return values.length === 0 ? null : Math.min(...values);
   };
-  const ratio = (target: string, limit: number, measure: Measure, key: Key, among = peers) =>
-    targetResult(target, limit, ours(measure, key), best(measure, key, among));
+  return {
+    ours,
+    ratio: (target, limit, measure, key, among = peers) =>
+      targetResult(target, limit, ours(measure, key), best(measure, key, among)),
+  };
+}
+
+/** Compares every target with the figures of a race. */
+export function compareWithTargets({ results, days }: RaceOutcome): TargetResult[] {
+  const { ours, ratio } = comparisonOf(results);
   const bytesOf = (day: number, part?: "dumps") =>
     (part === undefined ? days[day]?.total.bytes : days[day]?.parts[part]?.bytes) ?? null;
   const tree = { part: "tree" } as const;
@@ -75,11 +89,11 @@ export function compareWithTargets({ results, days }: RaceOutcome): TargetResult
   ];
 }
 
-function quotient(a: number | null, b: number | null): number | null {
+export function quotient(a: number | null, b: number | null): number | null {
   return a === null || b === null || b === 0 ? null : a / b;
 }
 
-function targetResult(target: string, limit: number, value: number | null, of: number | null): TargetResult {
+export function targetResult(target: string, limit: number, value: number | null, of: number | null): TargetResult {
   const share = quotient(value, of);
   if (share === null) return { target, measured: "not measured", reached: null };
   const text = limit < 0.05 ? `${(share * 100).toFixed(3)} %` : `${share.toFixed(3)} ×`;

@@ -33,13 +33,32 @@ const built = [
   { name: "kopia", version: "v0.23.1", mainPackage: "github.com/kopia/kopia", ask: "--version" },
 ] as const;
 
+/** restic's server, for the race through servers; null if it is neither on the PATH nor can be built. kopia is its own server. */
+export function findRestServer(): Promise<string | null> {
+  const mainPackage = "github.com/restic/rest-server/cmd/rest-server";
+  return findBuilt({ name: "rest-server", version: "v0.14.0", mainPackage, ask: "--version" });
+}
+
+interface Built {
+  readonly name: string;
+  readonly version: string;
+  readonly mainPackage: string;
+  /** Prints the version. */
+  readonly ask: string;
+}
+
+function findBuilt({ name, version, mainPackage, ask }: Built): Promise<string | null> {
+  const moduleFolder = fileURLToPath(new URL(`./${name}`, import.meta.url));
+  return findGoProgram({ name, version, moduleFolder, mainPackage, versionArguments: [ask] });
+}
+
 /** Finds the programs and builds missing ones if it can. */
 export async function findPeers(): Promise<Peers> {
   const found: Peer[] = [];
   const missing: string[] = [];
-  for (const { name, version, mainPackage, ask } of built) {
-    const moduleFolder = fileURLToPath(new URL(`./${name}`, import.meta.url));
-    const program = await findGoProgram({ name, version, moduleFolder, mainPackage, versionArguments: [ask] });
+  for (const each of built) {
+    const { name, ask } = each;
+    const program = await findBuilt(each);
     if (program === null) missing.push(`${name} is neither on the PATH nor can it be built: there is no Go`);
     else found.push({ name, program, version: await firstLine(program, ask) });
   }
@@ -49,7 +68,7 @@ export async function findPeers(): Promise<Peers> {
   return { found, missing };
 }
 
-async function firstLine(program: string, argument: string): Promise<string> {
+export async function firstLine(program: string, argument: string): Promise<string> {
   const { stdout } = await run(program, [argument]);
   return stdout.split("\n", 1)[0]?.trim() ?? "";
 }
@@ -58,4 +77,5 @@ if (import.meta.main) {
   const { found, missing } = await findPeers();
   for (const { program, version } of found) console.log(`${version} (${program})`);
   for (const sentence of missing) console.log(sentence);
+  console.log(`rest-server: ${(await findRestServer()) ?? "neither on the PATH nor can it be built"}`);
 }

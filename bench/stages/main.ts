@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     await warm(tree);
     all.push(await measureStages(tree, path.join(work, "packs")));
     await warm(tree);
-    const repository = await emanet("").create(path.join(work, `repository-${run}`));
+    const repository = await emanet("").create(path.join(work, `repository-${run}`), 0);
     backups.push((await measure(repository.backup(tree))).cpuSeconds);
     rmSync(path.join(work, `repository-${run}`), { recursive: true });
   }

@@ -1,4 +1,5 @@
-// java Verify.java RECEIPT KEYS: checks a receipt of Emanet without the service. Java 15 or later.
+// java Verify.java RECEIPT KEYS [TYPE]: checks a receipt of Emanet without the service. Java 15 or later.
+// A proof of erasure is checked with TYPE emanet-erasure+jws.
 import java.nio.file.*;
 import java.security.*;
 import java.security.spec.X509EncodedKeySpec;
@@ -8,9 +9,10 @@ import java.util.regex.*;
 public class Verify {
   public static void main(String[] files) throws Exception {
     String[] parts = Files.readString(Path.of(files[0])).strip().split("\\.", -1);
+    String type = files.length > 2 ? files[2] : "emanet-receipt+jws";
     try {
       String header = new String(decoded(parts[0]));
-      if (parts.length != 3 || !"EdDSA".equals(field(header, "alg")) || !"emanet-receipt+jws".equals(field(header, "typ"))) throw new Exception();
+      if (parts.length != 3 || !"EdDSA".equals(field(header, "alg")) || !type.equals(field(header, "typ"))) throw new Exception();
       String key = Arrays.stream(Files.readString(Path.of(files[1])).split("\\{"))
           .filter(one -> header.contains("\"kid\":\"" + field(one, "kid") + "\"")).findFirst().orElseThrow();
       // What comes before the 32 bytes of an Ed25519 key in X.509 (RFC 8410).

@@ -1,4 +1,5 @@
-// go run verify.go RECEIPT KEYS: checks a receipt of Emanet without the service.
+// go run verify.go RECEIPT KEYS [TYPE]: checks a receipt of Emanet without the service.
+// A proof of erasure is checked with TYPE emanet-erasure+jws.
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 	if json.Unmarshal(list, &published) == nil && len(parts) == 3 && json.Unmarshal(decoded(parts[0]), &header) == nil {
 		for _, key := range published.Keys {
 			x, signed := decoded(key.X), []byte(parts[0]+"."+parts[1])
-			isNamed := key.Kid == header.Kid && header.Alg == "EdDSA" && header.Typ == "emanet-receipt+jws"
+			isNamed := key.Kid == header.Kid && header.Alg == "EdDSA" && header.Typ == append(os.Args, "emanet-receipt+jws")[3]
 			if isNamed && len(x) == ed25519.PublicKeySize && ed25519.Verify(x, signed, decoded(parts[2])) {
 				fmt.Println(string(decoded(parts[1])))
 				return

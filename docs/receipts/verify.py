@@ -1,4 +1,5 @@
-# python3 verify.py RECEIPT KEYS: checks a receipt of Emanet without the service. Needs the package "cryptography".
+# python3 verify.py RECEIPT KEYS [TYPE]: checks a receipt of Emanet without the service. Needs the package "cryptography".
+# A proof of erasure is checked with TYPE emanet-erasure+jws.
 import base64
 import json
 import sys
@@ -14,7 +15,7 @@ def decoded(text):
 try:
     header, payload, signature = open(sys.argv[1]).read().strip().split(".")
     names = json.loads(decoded(header))
-    if names["alg"] != "EdDSA" or names["typ"] != "emanet-receipt+jws":
+    if names["alg"] != "EdDSA" or names["typ"] != (sys.argv + ["emanet-receipt+jws"])[3]:
         raise ValueError
     key = next(key for key in json.load(open(sys.argv[2]))["keys"] if key["kid"] == names["kid"])
     Ed25519PublicKey.from_public_bytes(decoded(key["x"])).verify(decoded(signature), f"{header}.{payload}".encode())

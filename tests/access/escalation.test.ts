@@ -155,8 +155,10 @@ async function makeVictim() {
   const kept = await made("/v1/vaults", { name: "Saklama" });
   const change = { json: { keep_last: 1 }, headers: { ...owner.auth, "if-match": "*" } };
   const waiting = await service.send("PUT", `/v1/vaults/${kept}/retention`, change);
+  const kit = await service.send("POST", `/v1/vaults/${kept}/recovery-kits`, { headers: owner.auth });
   const ids: Readonly<Record<string, readonly string[]>> = {
     pending_acts: [objectIn<{ act_id: string }>(waiting, "pending").act_id],
+    recovery_kits: [kept, String(kit.json?.id)],
     webhooks: [webhook],
     webhook_deliveries: [delivery?.id ?? ""],
     vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],

@@ -294,6 +294,9 @@ const operationsWithMails: Readonly<Record<string, () => Promise<void>>> = {
 const operationsWithoutMails: Readonly<Record<string, string>> = {
   "account.update": "data and settings of the account; they give no access",
   "account.close": "ends what the account may do; owners get the mail of every act that waits",
+  "recovery_kits.create": "owners get a mail of its own about the kit",
+  "recovery_kits.cancel": "gives no access",
+  "recovery_kits.download": "owners get a mail of its own about the kit",
   "members.erase": "erases the data of a person who was removed; it gives no access",
   "sessions.end": "ends access and gives none",
   "oauth_grants.end": "ends access and gives none",

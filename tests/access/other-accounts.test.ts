@@ -93,6 +93,15 @@ const client = (owner: Bearer) =>
   );
 
 const vault = (owner: Bearer) => created("/v1/vaults", { name: "Muhasebe" }, owner);
+/** A recovery kit that can be fetched. */
+async function kit(owner: Bearer): Promise<string> {
+  const call = { headers: owner.auth };
+  const ordered = await service.send("POST", `/v1/vaults/${await vault(owner)}/recovery-kits`, call);
+  assert.equal(ordered.status, 202, ordered.body.toString());
+  const id = String(ordered.json?.id);
+  await storedRows(service.database, "update emanet.recovery_kits set ready_at = created_at where id = $1", [id]);
+  return id;
+}
 const auditShare = (owner: Bearer) => created("/v1/audit/shares", { label: "Denetim" }, owner);
 const source = (owner: Bearer) => created("/v1/sources", { name: "sunucu" }, owner);
 
@@ -255,6 +264,10 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "oauth_grants.end": async (owner) => ({ id: await grant(owner) }),
   "vaults.get": async (owner) => ({ id: await vault(owner) }),
   "vaults.update": async (owner) => ({ id: await vault(owner), body: { quota_bytes: 5 } }),
+  "vaults.rotate_keys": async (owner) => ({ id: await vault(owner) }),
+  "recovery_kits.create": async (owner) => ({ id: await vault(owner) }),
+  "recovery_kits.cancel": async (owner) => ({ id: await kit(owner) }),
+  "recovery_kits.download": async (owner) => ({ id: await kit(owner) }),
   "sources.get": async (owner) => ({ id: await source(owner) }),
   "sources.update": async (owner) => ({ id: await source(owner), body: { name: "başka" } }),
   "sources.list_writers": async (owner) => ({ id: await source(owner) }),

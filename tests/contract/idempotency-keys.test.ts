@@ -72,6 +72,16 @@ async function restoreOf(by: Bearer): Promise<string> {
   }
 }
 
+/** A recovery kit that can be fetched. */
+async function kitOf() {
+  const by = await tokenFor(service);
+  const { id: vaultId } = await made("/v1/vaults", { name: "Kasa" }, by.auth);
+  const ordered = await service.send("POST", `/v1/vaults/${vaultId}/recovery-kits`, { headers: by.auth });
+  const id = String(ordered.json?.id);
+  await storedRows(service.database, "update emanet.recovery_kits set ready_at = created_at where id = $1", [id]);
+  return { by, id };
+}
+
 async function limitRequest(): Promise<string> {
   const { auth } = await tokenFor(service);
   return String((await made("/v1/rate-limits/requests", { ...rate, reason }, auth)).id);
@@ -187,6 +197,16 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     return { by, id: await makeSuspicious(service, await snapshotOf(by)) };
   },
   "account.close": async () => ({ by: await tokenFor(service) }),
+  "recovery_kits.create": async () => {
+    const by = await tokenFor(service);
+    return { by, id: String((await made("/v1/vaults", { name: "Kasa" }, by.auth)).id) };
+  },
+  "recovery_kits.cancel": () => kitOf(),
+  "recovery_kits.download": () => kitOf(),
+  "vaults.rotate_keys": async () => {
+    const by = await tokenFor(service);
+    return { by, id: String((await made("/v1/vaults", { name: "Kasa" }, by.auth)).id) };
+  },
   "pending_acts.cancel": async () => {
     const by = await tokenFor(service);
     const { id } = await made("/v1/vaults", { name: "Kasa" }, by.auth);

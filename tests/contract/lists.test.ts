@@ -35,6 +35,12 @@ async function pendingAct(at: number): Promise<void> {
   assert.equal((await service.send("PUT", `/v1/vaults/${vault.json?.id}/retention`, change)).status, 202);
 }
 
+async function recoveryKit(at: number): Promise<void> {
+  const vault = await service.send("POST", "/v1/vaults", { json: { name: `Kit ${at}` }, headers: owner.auth });
+  const path = `/v1/vaults/${vault.json?.id}/recovery-kits`;
+  assert.equal((await service.send("POST", path, { headers: owner.auth })).status, 202);
+}
+
 /** Rows for every list. The clock does not move, so all have the same time. */
 const policies = ["snapshots_create", "snapshots_list", "package"];
 for (const [at, policy] of policies.entries()) {
@@ -45,6 +51,7 @@ for (const [at, policy] of policies.entries()) {
   await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
   await made("/v1/audit/shares", { label: `Denetim ${at}` }, owner);
   await pendingAct(at);
+  await recoveryKit(at);
   await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
@@ -68,6 +75,16 @@ for (const [at, policy] of policies.entries()) {
     [randomUUID(), owner.accountId, owner.personId, service.clock.now(), new Date(service.clock.now().getTime() + 1e9)],
   );
 }
+
+// Erasures end days after a deletion.
+await storedRows(
+  service.database,
+  `insert into emanet.erasures (id, account_id, vault_id, cause, act_id, ordered_by, due_at, state, key_objects, objects, bytes, snapshots,
+     created_at, keys_destroyed_at, erased_at, proof)
+   select gen_random_uuid(), account_id, id, 'vault_deletion', id, id, $2, 'erased', 2, 9, 9, 1, $2, $2, $2, 'a.b.c'
+   from emanet.vaults where account_id = $1 and name like 'Kasa %'`,
+  [owner.accountId, service.clock.now()],
+);
 
 // Every webhook has a delivery.
 await made("/v1/snapshots", { source: "sunucu 0" }, owner);
@@ -110,6 +127,9 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_webhooks": ["-created_at", "created_at"],
   "admin.list_webhook_deliveries": ["-created_at", "created_at"],
   "admin.list_snapshots": ["-created_at", "created_at"],
+  "admin.list_erasures": ["-created_at", "created_at"],
+  "recovery_kits.list": ["-created_at", "created_at"],
+  "erasures.list": ["-created_at", "created_at"],
   "audit.list_events": ["-occurred_at", "occurred_at"],
   "audit_shared.list_events": ["-occurred_at", "occurred_at"],
   "audit_shares.list": ["-created_at", "created_at"],

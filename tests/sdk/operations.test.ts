@@ -267,7 +267,12 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   ...downloadCalls(withSnapshot, anonymous),
   ...auditCalls(async () => (await owner()).client, staff, service),
-  ...retentionCalls(withSnapshot, staff, (id) => makeSuspicious(service, id)),
+  ...retentionCalls(
+    withSnapshot,
+    staff,
+    (id) => makeSuspicious(service, id),
+    (id) => storedRows(service.database, "update emanet.recovery_kits set ready_at = created_at where id = $1", [id]),
+  ),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),
@@ -449,6 +454,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "admin.rejectApplication": async () =>
     (await staff()).admin.rejectApplication({ id: await submitted(), body: { reason } }),
   "admin.listBans": async () => (await staff()).admin.listBans(),
+  "admin.listErasures": async () => (await staff()).admin.listErasures(),
+  "erasures.list": async () => (await owner()).client.erasures.list(),
   "admin.listSnapshots": async () => (await staff()).admin.listSnapshots({ failure: "verification_failed" }),
   "admin.listRestores": async () => (await staff()).admin.listRestores({ status: "failed" }),
   "admin.setBan": async () => ban(await staff()),

@@ -4,11 +4,12 @@ import type { EmanetClient } from "../../sdks/typescript/src/index.ts";
 
 type WithSnapshot = () => Promise<{ readonly client: EmanetClient; readonly id: string }>;
 
-/** `makeSuspicious` changes a snapshot so that it can be accepted. */
+/** `makeSuspicious` changes a snapshot so that it can be accepted, `makeReady` a recovery kit so that it can be fetched. */
 export function retentionCalls(
   withSnapshot: WithSnapshot,
   staff: () => Promise<EmanetClient>,
   makeSuspicious: (id: string) => Promise<unknown>,
+  makeReady: (id: string) => Promise<unknown>,
 ) {
   const places = async () => {
     const { client, id } = await withSnapshot();
@@ -21,7 +22,7 @@ export function retentionCalls(
     return { client, id };
   };
   return {
-    ...deletionCalls(withSnapshot),
+    ...deletionCalls(withSnapshot, makeReady),
     "vaults.getRetention": async () => {
       const { client, vault } = await places();
       return client.vaults.getRetention({ id: vault });
@@ -73,12 +74,40 @@ export function retentionCalls(
   };
 }
 
-function deletionCalls(withSnapshot: WithSnapshot) {
+function kitCalls(withSnapshot: WithSnapshot, makeReady: (id: string) => Promise<unknown>) {
+  const ordered = async () => {
+    const { client } = await withSnapshot();
+    const { id: vault } = await client.vaults.create({ body: { name: "Kit" } });
+    const { id } = await client.recoveryKits.create({ id: vault });
+    return { client, id };
+  };
+  return {
+    "recoveryKits.create": ordered,
+    "recoveryKits.list": async () => (await withSnapshot()).client.recoveryKits.list(),
+    "recoveryKits.cancel": async () => {
+      const { client, id } = await ordered();
+      return client.recoveryKits.cancel({ id });
+    },
+    "recoveryKits.download": async () => {
+      const { client, id } = await ordered();
+      await makeReady(id);
+      return client.recoveryKits.download({ id });
+    },
+  };
+}
+
+function deletionCalls(withSnapshot: WithSnapshot, makeReady: (id: string) => Promise<unknown>) {
   return {
     "sources.delete": async () => {
       const { client, id } = await withSnapshot();
       const { source } = await client.snapshots.get({ id });
       return client.sources.delete({ id: source.id }, { ifMatch: "*" });
+    },
+    ...kitCalls(withSnapshot, makeReady),
+    "vaults.rotateKeys": async () => {
+      const { client } = await withSnapshot();
+      const { id } = await client.vaults.create({ body: { name: "Anahtar" } });
+      return client.vaults.rotateKeys({ id });
     },
     "vaults.delete": async () => {
       const { client } = await withSnapshot();

@@ -46,7 +46,18 @@ const domains: readonly string[] = [
   ...["keys", "receipts", "identity"],
   ...["archives", "catalog", "vaults", "taxpayers", "agents", "paths", "snapshots", "uploads", "files"],
   ...["search", "reports", "restores", "retention", "upkeep", "reads", "orders", "downloads"],
-  ...["applications", "oauth", "first-run", "recovery", "audit", "webhooks", "admin", "sandbox"],
+  ...[
+    "applications",
+    "oauth",
+    "first-run",
+    "recovery",
+    "erasures",
+    "recovery-kits",
+    "audit",
+    "webhooks",
+    "admin",
+    "sandbox",
+  ],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */
 const identityParts: readonly string[] = ["factors", "sessions", "enrolment", "recovery", "members"];

@@ -1,6 +1,6 @@
 /** The answer of a command: lines of text, data for --json, and whether it found nothing missing or damaged. */
 
-import type { SnapshotInfo, SnapshotRow } from "@emanet/engine/vault";
+import type { ReadableVault, SnapshotInfo, SnapshotRow, SqliteCatalog } from "@emanet/engine/vault";
 import { allSnapshots } from "@emanet/engine/vault";
 import type { CommandLine } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
@@ -12,6 +12,12 @@ export interface Answer {
   readonly data: unknown;
   /** False when something is missing or damaged: exit status 3. */
   readonly complete: boolean;
+}
+
+/** What a command needs that only reads. */
+export interface ReadRepository {
+  readonly vault: ReadableVault;
+  readonly catalog: SqliteCatalog;
 }
 
 export type Command = (repository: Repository, line: CommandLine, progress: Progress) => Promise<Answer>;
@@ -37,7 +43,7 @@ export function rowData(row: SnapshotInfo) {
 }
 
 /** Finds a snapshot by its id, the start of its id, or `latest`. */
-export async function findSnapshot({ catalog }: Repository, wanted: string): Promise<SnapshotRow> {
+export async function findSnapshot({ catalog }: Pick<ReadRepository, "catalog">, wanted: string): Promise<SnapshotRow> {
   const found: string[] = [];
   if (wanted === "latest")
     for (const { id } of await catalog.snapshotPage({ newestFirst: true, limit: 1 })) found.push(id);

@@ -18,6 +18,8 @@ export const commandNames = [
 
 export type CommandName = (typeof commandNames)[number];
 
+const kitCommands: readonly CommandName[] = ["snapshots", "restore", "verify"];
+
 export interface CommandLine {
   readonly command: CommandName;
   /** The snapshot of `restore` and `delete`: an id, the start of one, or `latest`. */
@@ -25,6 +27,8 @@ export interface CommandLine {
   /** What `backup` backs up, or the parts that `restore` restores. */
   readonly paths: readonly string[];
   readonly repo: string;
+  /** A recovery kit: then `repo` is a copy of a bucket. */
+  readonly kit: string | null;
   readonly json: boolean;
   readonly source: string | null;
   readonly target: string | null;
@@ -58,6 +62,8 @@ export const helpText = `engine <command> --repo DIR [--json]
   delete <id>                             delete a snapshot
   stats                                   print sizes and counts
 
+  --kit FILE    snapshots, restore and verify of a vault of the service, with its recovery kit; DIR is then a copy
+                of the bucket, which stays as it is
   --threads N   worker threads (default: one per core); 0 uses the main thread only
   --json        one JSON object on standard output
 
@@ -81,12 +87,20 @@ export function readArguments(args: readonly string[], cores: number): CommandLi
     snapshot: command === "restore" || command === "delete" ? (rest[0] ?? null) : null,
     paths: command === "restore" ? (values.path ?? []) : rest,
     repo: values.repo,
+    kit: kitOf(command, values.kit),
     json: values.json === true,
     source: values.source ?? null,
     target: values.target ?? null,
     threads,
     full: values.full === true,
   };
+}
+
+/** A kit opens and does not sign: only commands that read take one. */
+function kitOf(command: CommandName, kit: string | undefined): string | null {
+  if (kit !== undefined && !kitCommands.includes(command))
+    throw new UsageError(`--kit is for ${kitCommands.join(", ")}: a recovery kit only reads`);
+  return kit ?? null;
 }
 
 function parse(args: readonly string[]) {
@@ -96,6 +110,7 @@ function parse(args: readonly string[]) {
       allowPositionals: true,
       options: {
         repo: { type: "string" },
+        kit: { type: "string" },
         source: { type: "string" },
         target: { type: "string" },
         path: { type: "string", multiple: true },

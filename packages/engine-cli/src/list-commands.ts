@@ -3,12 +3,12 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { allSnapshots } from "@emanet/engine/vault";
-import type { Answer } from "./answer.ts";
+import type { Answer, ReadRepository } from "./answer.ts";
 import { ok, rowData } from "./answer.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
 
-export async function snapshotsCommand({ catalog }: Repository): Promise<Answer> {
+export async function snapshotsCommand({ catalog }: Pick<ReadRepository, "catalog">): Promise<Answer> {
   const rows = await Array.fromAsync(allSnapshots(catalog));
   const lines = rows.map(
     (row) =>

@@ -2,16 +2,19 @@
 
 import path from "node:path";
 import { LocalReadPort, RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
-import type { Answer } from "./answer.ts";
+import type { Answer, ReadRepository } from "./answer.ts";
 import { findSnapshot } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
-import type { Repository } from "./repository.ts";
 import { preferSmallHeaps } from "./small-heaps.ts";
 
-export async function restoreCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+export async function restoreCommand(
+  repository: ReadRepository,
+  line: CommandLine,
+  progress: Progress,
+): Promise<Answer> {
   if (line.target === null) throw new UsageError("restore needs --target DIR");
   const { paths } = line;
   const snapshot = await findSnapshot(repository, line.snapshot ?? "latest");

@@ -19,7 +19,7 @@ import {
   verifySnapshots,
 } from "@emanet/engine";
 import { allSnapshotRows } from "@emanet/engine/vault";
-import type { Answer } from "./answer.ts";
+import type { Answer, ReadRepository } from "./answer.ts";
 import { findSnapshot, ok } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
@@ -28,7 +28,11 @@ import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
 import { stopHeapGrowth } from "./small-heaps.ts";
 
-export async function verifyCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+export async function verifyCommand(
+  repository: ReadRepository,
+  line: CommandLine,
+  progress: Progress,
+): Promise<Answer> {
   stopHeapGrowth();
   const { vault, catalog } = repository;
   const pool = new RestoreWorkerPool(line.threads);

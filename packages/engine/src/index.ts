@@ -28,6 +28,7 @@ export { vaultNames } from "./format/object-names.ts";
 export type { PackFrame, PackTable, VaultIdentity } from "./format/pack.ts";
 export { readPackTable } from "./format/pack.ts";
 export { decodeRecipe } from "./format/recipe.ts";
+export { writeRecoveryKit } from "./format/recovery-kit.ts";
 export type { SessionHeader } from "./format/session-header.ts";
 export { parseSessionHeader, verifySessionHeader } from "./format/session-header.ts";
 export type { Signer } from "./format/signing.ts";

@@ -220,9 +220,14 @@ async function hasKeyObject({ store, names }: Pick<VaultAccess, "store" | "names
  * private seed may have leaked. The old seed still decrypts old data. Only new data is safe from its holder.
  *
  * The keys are read from the store first, because another process may have rotated them. An epoch whose rotation ended
- * before its record gets its record now.
+ * before its record gets its record now. `written` runs when the new key objects are there, before the chain has the epoch: processes that
+ * open the vault again then have the new keys before the old ones are refused.
  */
-export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Promise<Vault> {
+export async function rotateVaultKeys(
+  vault: Vault,
+  masterKey: Uint8Array,
+  written: (epoch: number) => Promise<void> = async () => {},
+): Promise<Vault> {
   const { store, names, ctx } = vault;
   const { keys: current } = await openVault(vault, masterKey, vault.keys.vaultId);
   const { epochs, newestEpoch } = await vault.chain.read();
@@ -232,6 +237,7 @@ export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Prom
   const object = wrapVaultKeys(ctx, masterKey, keys);
   await store.put(names.keyObject(epoch), object, { ifAbsent: true });
   await store.put(names.keyCopy(epoch), object);
+  await written(epoch);
   for (const each of [...keys.privateSeeds.keys()].sort((a, b) => a - b)) {
     if (each === 1 || epochs.has(each)) continue;
     const publicKeyHash = sha256(publicKeyOf(keys, each));

@@ -12,6 +12,7 @@ import { dashboardEndpoints } from "./dashboard/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
 import { downloadEndpoints } from "./downloads/endpoints/index.ts";
+import { erasureEndpoints } from "./erasures/endpoints/index.ts";
 import { fileEndpoints } from "./files/endpoints/index.ts";
 import { healthEndpoints, healthTags } from "./health/endpoints/index.ts";
 import { identityEndpoints, identityTags } from "./identity/endpoints/index.ts";
@@ -23,6 +24,7 @@ import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { orderEndpoints, orderTags } from "./orders/endpoints/index.ts";
 import { readEndpoints, readTags } from "./reads/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
+import { recoveryKitEndpoints } from "./recovery-kits/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
 import { restoreEndpoints, restoreTags } from "./restores/endpoints/index.ts";
 import { retentionEndpoints, retentionTags } from "./retention/endpoints/index.ts";
@@ -59,6 +61,8 @@ export const endpoints: readonly Endpoint[] = [
   ...auditEndpoints,
   ...reportEndpoints,
   ...upkeepEndpoints,
+  ...erasureEndpoints,
+  ...recoveryKitEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,

@@ -3,6 +3,7 @@
 import { agentTasks } from "./agents/index.ts";
 import { auditRecurrences, auditTasks } from "./audit/index.ts";
 import { downloadRecurrences } from "./downloads/index.ts";
+import { erasureRecurrences, erasureTasks } from "./erasures/index.ts";
 import { fileRecurrences, fileTasks } from "./files/index.ts";
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
 import { idempotencyRecurrences } from "./kernel/idempotency.ts";
@@ -48,4 +49,6 @@ export const tasks = [
   ...auditRecurrences,
   ...reportRecurrences,
   ...recoveryRecurrences,
+  ...erasureTasks,
+  ...erasureRecurrences,
 ];

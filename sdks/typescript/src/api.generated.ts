@@ -15,6 +15,7 @@ import type {
   AdminAuditChain,
   AdminAuditPage,
   AdminBanPage,
+  AdminErasures,
   AdminJobPage,
   AdminLimitRequestPage,
   AdminMemberPage,
@@ -51,6 +52,7 @@ import type {
   EnrolmentCodeRequest,
   EnrolmentCompletion,
   EnrolmentRequest,
+  Erasures,
   EventTypes,
   Events,
   FileVersionPage,
@@ -106,6 +108,9 @@ import type {
   RateLimits,
   ReceiptKeys,
   RecoveryCodes,
+  RecoveryKit,
+  RecoveryKitFile,
+  RecoveryKits,
   ResetDecision,
   Restore,
   RestorePage,
@@ -192,7 +197,7 @@ export interface EmanetApi {
     /**
      * Close the account. `POST /v1/account/close`
      *
-     * The account is closed in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then members can read and restore for 90 days, until `erase_after` of the account. Nothing expires, nobody writes, and open uploads end. Holds and locks can still be set. Refused while a snapshot is held or locked, now and when the time has come. Owners only, with a fresh second factor.
+     * The account is closed in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it (`pending_acts.cancel`). Then members can read and restore for 90 days, until `erase_after` of the account. Nothing expires, nobody writes, and open uploads end. After that every vault is erased; `erasures.list` has the proofs. Holds and locks can still be set, and keep their vault until they end. Refused while a snapshot is held or locked, now and when the time has come. Owners only, with a fresh second factor.
      *
      * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, or a code of every operation.
      */
@@ -993,6 +998,17 @@ export interface EmanetApi {
       /** Id of the vault. */
       readonly id: string;
     }, PendingAct>;
+    /**
+     * Draw a new key pair for a vault. `POST /v1/vaults/{id}/rotate-keys`
+     *
+     * New content is sealed to the new pair; what is stored stays readable with the pairs before it, and nothing is uploaded again. Uploads in progress end with the pair that they began with. Use it if a private key or a recovery kit may be in wrong hands. Who has the old key still opens old content: only new content is safe from them. Owners only, with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly rotateKeys: Operation<{
+      /** Id of the vault. */
+      readonly id: string;
+    }, Vault>;
     /**
      * Read the retention policy of a vault. `GET /v1/vaults/{id}/retention`
      *
@@ -2301,6 +2317,73 @@ export interface EmanetApi {
       readonly cursor?: string | undefined;
     }, UsagePage, UsagePage["data"][number]>;
   };
+  readonly erasures: {
+    /**
+     * List erased vaults. `GET /v1/erasures`
+     *
+     * Vaults whose keys, content and names were destroyed, at the end of a deletion or of the 90 days of a closed account, each with a signed proof. It can be read as long as the account has an owner. Owners only.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, Erasures, Erasures["data"][number]>;
+  };
+  readonly recoveryKits: {
+    /**
+     * List recovery kits. `GET /v1/recovery-kits`
+     *
+     * Every kit that was ordered, with who fetched it and when. A kit that was fetched opens its vault for ever: draw a new key pair (`vaults.rotate_keys`) if it may be in wrong hands. Owners only.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, RecoveryKits, RecoveryKits["data"][number]>;
+    /**
+     * Order a recovery kit. `POST /v1/vaults/{id}/recovery-kits`
+     *
+     * A recovery kit has the decryption keys of a vault. With it and a copy of the bucket everything in the vault is restored without this service. It can be fetched in 24 hours, for seven days (`recovery_kits.download`). Every owner is mailed now, and any owner cancels it. An order that is open already is answered as it is. Owners only, with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      /** Id of the vault. */
+      readonly id: string;
+    }, RecoveryKit>;
+    /**
+     * Cancel the order of a recovery kit. `POST /v1/recovery-kits/{id}/cancel`
+     *
+     * It cannot be fetched any more. Any owner can do this, without a fresh second factor.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly cancel: Operation<{
+      /** Id of the order. */
+      readonly id: string;
+    }, RecoveryKit>;
+    /**
+     * Fetch a recovery kit. `POST /v1/recovery-kits/{id}/download`
+     *
+     * The decryption keys of all key pairs of the vault, sealed, and the key that opens the seal. Keep the answer offline, as a file. `engine restore latest --repo COPY --kit FILE --target DIR` restores from a copy of the bucket (docs/RECOVERY-KIT.md). It has no signing key: who has it reads and cannot change anything. Content that is sealed to a key pair of later is not opened by it. 24 hours after the order, once. Owners only, with a fresh second factor; every owner is mailed.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly download: Operation<{
+      /** Id of the order. */
+      readonly id: string;
+    }, RecoveryKitFile>;
+  };
   readonly oauth: {
     /**
      * Obtain an access token. `POST /oauth2/token`
@@ -2861,6 +2944,21 @@ export interface EmanetApi {
       readonly body: UpkeepChange;
     }, UpkeepPaused>;
     /**
+     * List erased vaults. `GET /v1/admin/erasures`
+     *
+     * Erasures of all accounts, with their proofs.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listErasures: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, AdminErasures, AdminErasures["data"][number]>;
+    /**
      * Read the overview. `GET /v1/admin/overview`
      *
      * Accounts and applications by state.
@@ -3001,6 +3099,7 @@ export const operations = {
   "vaults.get": {"method":"GET","path":"/v1/vaults/{id}","reply":"json"},
   "vaults.update": {"method":"PATCH","path":"/v1/vaults/{id}","body":"json","reply":"json"},
   "vaults.delete": {"method":"DELETE","path":"/v1/vaults/{id}","reply":"json"},
+  "vaults.rotateKeys": {"method":"POST","path":"/v1/vaults/{id}/rotate-keys","keyed":true,"reply":"json"},
   "sources.list": {"method":"GET","path":"/v1/sources","query":["limit","cursor","sort","vault_id","name","freshness"],"reply":"json"},
   "sources.create": {"method":"POST","path":"/v1/sources","body":"json","keyed":true,"reply":"json"},
   "sources.get": {"method":"GET","path":"/v1/sources/{id}","reply":"json"},
@@ -3104,6 +3203,11 @@ export const operations = {
   "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
   "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
   "account.export": {"method":"GET","path":"/v1/account/export","reply":"bytes"},
+  "erasures.list": {"method":"GET","path":"/v1/erasures","query":["limit","cursor","sort"],"reply":"json"},
+  "recoveryKits.list": {"method":"GET","path":"/v1/recovery-kits","query":["limit","cursor","sort"],"reply":"json"},
+  "recoveryKits.create": {"method":"POST","path":"/v1/vaults/{id}/recovery-kits","keyed":true,"reply":"json"},
+  "recoveryKits.cancel": {"method":"POST","path":"/v1/recovery-kits/{id}/cancel","keyed":true,"reply":"json"},
+  "recoveryKits.download": {"method":"POST","path":"/v1/recovery-kits/{id}/download","keyed":true,"reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},
@@ -3147,6 +3251,7 @@ export const operations = {
   "admin.resumeAuditExport": {"method":"GET","path":"/v1/admin/audit/export/{id}","reply":"bytes"},
   "admin.getAuditChain": {"method":"GET","path":"/v1/admin/audit/chains/{chain}","reply":"json"},
   "admin.setUpkeep": {"method":"POST","path":"/v1/admin/vaults/{id}/upkeep","body":"json","keyed":true,"reply":"json"},
+  "admin.listErasures": {"method":"GET","path":"/v1/admin/erasures","query":["limit","cursor","sort"],"reply":"json"},
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
   "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},

@@ -194,6 +194,38 @@ export interface AdminBanPage {
   readonly next_cursor: string | null;
 }
 
+export interface AdminErasure {
+  /** Id of the erasure. */
+  readonly id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** What decided it. */
+  readonly cause: "vault_deletion" | "taxpayer_deletion" | "account_closing" | (string & {});
+  /** The act that decided it. */
+  readonly act_id: string;
+  /** The member who started the act. */
+  readonly ordered_by: string;
+  /** `erased`: nothing of the vault is left, and the proof is there. */
+  readonly state: "erasing" | "erased" | (string & {});
+  /** Objects of the vault in the object store when the erasure began. */
+  readonly objects: number;
+  /** Their bytes. */
+  readonly bytes: number;
+  /** When it began. From then on nobody reads the vault. */
+  readonly created_at: string;
+  readonly keys_destroyed_at: string | null;
+  readonly erased_at: string | null;
+  readonly proof: string | null;
+  /** The account. */
+  readonly account_id: string;
+}
+
+export interface AdminErasures {
+  readonly data: readonly AdminErasure[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface AdminJob {
   /** Id of the job. */
   readonly id: string;
@@ -1035,6 +1067,36 @@ export interface EnrolmentCompletion {
 export interface EnrolmentRequest {
   /** The part after `#` in the link of the mail. */
   readonly token: string;
+}
+
+export interface Erasure {
+  /** Id of the erasure. */
+  readonly id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** What decided it. */
+  readonly cause: "vault_deletion" | "taxpayer_deletion" | "account_closing" | (string & {});
+  /** The act that decided it. */
+  readonly act_id: string;
+  /** The member who started the act. */
+  readonly ordered_by: string;
+  /** `erased`: nothing of the vault is left, and the proof is there. */
+  readonly state: "erasing" | "erased" | (string & {});
+  /** Objects of the vault in the object store when the erasure began. */
+  readonly objects: number;
+  /** Their bytes. */
+  readonly bytes: number;
+  /** When it began. From then on nobody reads the vault. */
+  readonly created_at: string;
+  readonly keys_destroyed_at: string | null;
+  readonly erased_at: string | null;
+  readonly proof: string | null;
+}
+
+export interface Erasures {
+  readonly data: readonly Erasure[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 /** A payload as webhooks get it, with the fields of its type. */
@@ -1986,6 +2048,38 @@ export interface RecoveryCodes {
   readonly recovery_codes: readonly string[];
 }
 
+export interface RecoveryKit {
+  /** Id of the order. */
+  readonly id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** `waiting` for 24 hours, then `ready` for seven days. `delivered`: an owner has fetched it. `expired`: nobody has. */
+  readonly state: "waiting" | "ready" | "delivered" | "canceled" | "expired" | (string & {});
+  /** The owner who ordered it. */
+  readonly created_by: string;
+  /** When it was ordered. */
+  readonly created_at: string;
+  /** From when on it can be fetched. */
+  readonly ready_at: string;
+  readonly ended_by: string | null;
+  readonly ended_at: string | null;
+}
+
+export interface RecoveryKitFile {
+  /** The vault. */
+  readonly vault_id: string;
+  /** The kit. */
+  readonly kit: string;
+  /** The key that opens it. */
+  readonly key: string;
+}
+
+export interface RecoveryKits {
+  readonly data: readonly RecoveryKit[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface ResetDecision {
   /** What to do. */
   readonly decision: "confirm" | "cancel";
@@ -2918,6 +3012,9 @@ export interface Vault {
     readonly completed_at: string;
   } | null;
   readonly upkeep: VaultUpkeep;
+  /** The number of its newest key pair. */
+  readonly key_epoch: number;
+  readonly keys_rotated_at: string | null;
   /** When it was made. */
   readonly created_at: string;
   readonly version: number;

@@ -30,6 +30,7 @@ export async function runEngineCommand(run: Run, name: CommandName) {
       giveUp: line.list("give-up"),
       snapshot: null,
       paths: [],
+      kit: null,
       repo,
       json: line.has("json"),
       source: null,

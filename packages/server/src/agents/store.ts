@@ -205,15 +205,21 @@ export async function revokeAgent(tx: Tx, { id, account_id: accountId, vault_ids
 
 /** The vaults whose chain has no record yet that the agent lost them, and the agent's key. */
 export async function unrecordedRevocations(tx: ReadTx, accountId: string, agentId: string) {
-  return tx.db
-    .selectFrom("agent_vaults")
-    .innerJoin("agents", "agents.id", "agent_vaults.agent_id")
-    .select(["agent_vaults.vault_id", "agents.public_key"])
-    .where("agent_vaults.account_id", "=", accountId)
-    .where("agent_vaults.agent_id", "=", agentId)
-    .where("agent_vaults.removed_at", "is not", null)
-    .where("agent_vaults.revocation_recorded_at", "is", null)
-    .execute();
+  return (
+    tx.db
+      .selectFrom("agent_vaults")
+      .innerJoin("agents", "agents.id", "agent_vaults.agent_id")
+      // The chain of an erased vault is gone.
+      .innerJoin("vaults", (join) =>
+        join.onRef("vaults.id", "=", "agent_vaults.vault_id").on("vaults.erasing_at", "is", null),
+      )
+      .select(["agent_vaults.vault_id", "agents.public_key"])
+      .where("agent_vaults.account_id", "=", accountId)
+      .where("agent_vaults.agent_id", "=", agentId)
+      .where("agent_vaults.removed_at", "is not", null)
+      .where("agent_vaults.revocation_recorded_at", "is", null)
+      .execute()
+  );
 }
 
 export async function noteRevocation(tx: Tx, agentId: string, vaultId: string): Promise<void> {

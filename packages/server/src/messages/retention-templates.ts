@@ -1,4 +1,4 @@
-/** Mails about retention, to owners: acts that wait, closed accounts, suspicious snapshots, ceilings. */
+/** Mails about retention, to owners: acts that wait, closed accounts, erased vaults, recovery kits, suspicious snapshots, ceilings. */
 
 const actNames = {
   policy_change: { tr: "Saklama kuralı değişikliği", en: "A change of a retention policy" },
@@ -14,6 +14,8 @@ type Act = { kind: keyof typeof actNames; act_id: string; target_id: string; by:
 type Suspicious = { snapshot_id: string; source_id: string; lost: string; changed: string };
 type Ceiling = { source: string; source_id: string; count: string; first: string };
 
+type Kit = { kit_id: string; vault_id: string; by: string; ready_at: string };
+type Erased = { vault_id: string; erasure_id: string; proof: string };
 type Closed = { erase_after: string };
 
 type Review = { snapshot_id: string; reason: string };
@@ -61,6 +63,70 @@ export const retentionTemplates = {
         `Your account is closed. You can read and restore your snapshots until ${v.erase_after} (UTC). No new ones are made.`,
         "After that every vault is erased together with its keys; nobody can bring it back. A vault with a hold or a lock stays until these end.",
         "GET /v1/account/export exports the data of the account, GET /v1/audit/export its audit trail.",
+        "Emanet",
+      ),
+    }),
+  },
+  recovery_kit_ordered: {
+    tr: (v: Kit) => ({
+      subject: "24 saat sonra: Kurtarma kiti",
+      text: lines(
+        "Merhaba,",
+        `${v.by} adlı üye bir kasanın kurtarma kitini istedi. Kit, kasadaki her şeyi servis olmadan okumaya yarayan anahtarları içerir.`,
+        `Kasa: ${v.vault_id}\nİstek: ${v.kit_id}\nHazır olma: ${v.ready_at} (UTC)`,
+        "O zamana kadar hesabın her sahibi isteği iptal edebilir. Bunu beklemiyorsanız iptal edin ve üyelerinizin erişimini kontrol edin.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Kit) => ({
+      subject: "In 24 hours: a recovery kit",
+      text: lines(
+        "Hello,",
+        `${v.by} ordered the recovery kit of a vault. It has the keys that read everything in the vault without the service.`,
+        `Vault: ${v.vault_id}\nOrder: ${v.kit_id}\nReady: ${v.ready_at} (UTC)`,
+        "Until then every owner of the account can cancel it. If you did not expect this, cancel it and check the access of your members.",
+        "Emanet",
+      ),
+    }),
+  },
+  recovery_kit_delivered: {
+    tr: (v: Kit) => ({
+      subject: "Bir kurtarma kiti indirildi",
+      text: lines(
+        "Merhaba,",
+        `${v.by} adlı üye bir kasanın kurtarma kitini indirdi.`,
+        `Kasa: ${v.vault_id}\nİstek: ${v.kit_id}`,
+        "Bunu beklemiyorsanız kasaya yeni bir anahtar çifti verin ve üyelerinizin erişimini kontrol edin. Eski içerik, kit kimdeyse onun için okunur kalır.",
+        "Emanet",
+      ),
+    }),
+    en: (v: Kit) => ({
+      subject: "A recovery kit was fetched",
+      text: lines(
+        "Hello,",
+        `${v.by} fetched the recovery kit of a vault.`,
+        `Vault: ${v.vault_id}\nOrder: ${v.kit_id}`,
+        "If you did not expect this, draw a new key pair for the vault and check the access of your members. Old content stays readable for everybody who has the kit.",
+        "Emanet",
+      ),
+    }),
+  },
+  vault_erased: {
+    tr: (v: Erased) => ({
+      subject: "Bir kasa geri dönülmez biçimde silindi",
+      text: lines(
+        "Merhaba,",
+        `Kasanın anahtarları ve bütün içeriği yok edildi. Bunu kimse geri alamaz.\nKasa: ${v.vault_id}\nSilme: ${v.erasure_id}`,
+        `İmzalı kanıt (JWS, /.well-known/emanet-keys.json anahtarlarıyla denetlenir):\n${v.proof}`,
+        "Emanet",
+      ),
+    }),
+    en: (v: Erased) => ({
+      subject: "A vault was erased",
+      text: lines(
+        "Hello,",
+        `The keys and all content of the vault were destroyed. Nobody can bring it back.\nVault: ${v.vault_id}\nErasure: ${v.erasure_id}`,
+        `The signed proof (a JWS, checked with the keys at /.well-known/emanet-keys.json):\n${v.proof}`,
         "Emanet",
       ),
     }),

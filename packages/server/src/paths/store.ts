@@ -133,9 +133,11 @@ export interface OpenVault {
 /** Vaults whose projection is to change. Row access `system`. */
 export async function vaultsToProject(tx: ReadTx, limit: number): Promise<readonly OpenVault[]> {
   const { rows } = await sql<OpenVault>`
-    select distinct account_id, vault_id from projected_snapshots
-    where (state <> 'contained' or not wanted) and (state <> 'skipped' or not wanted)
-    union select account_id, vault_id from projections where is_clearing
+    select w.account_id, w.vault_id from (
+      select distinct account_id, vault_id from projected_snapshots
+      where (state <> 'contained' or not wanted) and (state <> 'skipped' or not wanted)
+      union select account_id, vault_id from projections where is_clearing) w
+    join vaults v on v.id = w.vault_id and v.erasing_at is null
     limit ${limit}`.execute(tx.db);
   return rows;
 }

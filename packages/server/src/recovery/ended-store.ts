@@ -15,6 +15,7 @@ const ended = [
   // Clients that have read later events go on behind them, and learn that some are gone.
   `update emanet.event_heads set sequence = sequence + ${skippedEvents}, expired_through = sequence + ${skippedEvents}`,
   "update emanet.pending_acts set due_at = now() + interval '72 hours' where state = 'waiting'",
+  "update emanet.recovery_kits set ready_at = now() + interval '24 hours' where state = 'waiting'",
   "update emanet.snapshots set deleted_at = now() where state = 'deleted' and removed_at is null",
 ];
 

@@ -20,3 +20,4 @@ export { openRecovery } from "./open-recovery.ts";
 export { type RebuildResult, rebuildIndex } from "./rebuild-index.ts";
 export { type RecoverResult, recoverService } from "./recover-service.ts";
 export { recoveryRecurrences } from "./tasks.ts";
+export { writeRecordOf } from "./write-records.ts";

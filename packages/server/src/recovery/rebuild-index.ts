@@ -2,7 +2,7 @@
  * `rebuild-index`: makes the rows of a lost database again from the object store and the master key. Steps:
  * 1. The platform and each account that the database does not have come back from their records.
  * 2. The catalog of each vault is made from its chain, manifests and packs, and the rows of its snapshots from these.
- * An account that exists is not changed; with a vault named, only that vault is. Other vaults are served meanwhile.
+ * A vault whose erasure has begun is left to it. An account that exists is not changed; with a vault named, only that vault is. Other vaults are served meanwhile.
  */
 
 import { ChainMismatchError, rebuild } from "@emanet/engine";
@@ -52,7 +52,8 @@ export async function rebuildIndex(parts: RecoveryParts, only?: string): Promise
   const used = await usedVaults(store, only);
   const vaults: VaultResult[] = [];
   for (const place of places)
-    if (used.has(place.vaultId)) vaults.push(await rebuildVault(parts, place, (vault) => rebuilt(parts, place, vault)));
+    if (used.has(place.vaultId) && !place.isErasing)
+      vaults.push(await rebuildVault(parts, place, (vault) => rebuilt(parts, place, vault)));
   const placed = new Set(places.map(({ vaultId }) => vaultId));
   const unknown = only === undefined ? [...used].filter((id) => !placed.has(id)) : [];
   // The database is now as new as the store: the service may start.
@@ -79,7 +80,7 @@ async function rebuilt(parts: RecoveryParts, { vaultId }: VaultPlace, vault: Par
   }
 }
 
-async function placesOf({ transactions }: RecoveryParts, only: string | undefined): Promise<readonly VaultPlace[]> {
+async function placesOf({ transactions }: RecoveryParts, only: string | undefined) {
   const all = await transactions.read(ofService, { kind: "system" }, (tx) => allVaults(tx));
   return only === undefined ? all : all.filter(({ vaultId }) => vaultId === only);
 }

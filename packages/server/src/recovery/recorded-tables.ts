@@ -29,6 +29,8 @@ export const accountTables: readonly RecordedTable[] = [
       ...["healed_at", "healed_frames", "damaged_frames", "repacked_at", "repacked_packs"],
     ],
   },
+  { table: "erasures", key: ["id"], without: ["checked_at"] },
+  { table: "recovery_kits", key: ["id"], without: ["ready_at"] },
   { table: "taxpayers", key: ["id"] },
   {
     table: "sources",

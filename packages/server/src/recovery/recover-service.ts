@@ -36,7 +36,7 @@ export async function recoverService(parts: RecoveryParts, reason: string): Prom
   const endedSessions = await endWhatWasGiven(owner);
   const vaults: VaultResult[] = [];
   for (const place of await transactions.read(ofService, { kind: "system" }, (tx) => allVaults(tx))) {
-    if (!(await isUsed(parts, place.vaultId))) continue;
+    if (place.isErasing || !(await isUsed(parts, place.vaultId))) continue;
     const onProgress = ({ packs }: { packs: number }) => parts.onProgress?.({ vaultId: place.vaultId, packs });
     vaults.push(await rebuildVault(parts, place, (vault) => recover(vault, reason, onProgress)));
   }

@@ -32,6 +32,12 @@ export const writeRecords = task<Readonly<Record<string, never>>, Ports>("recove
   },
 });
 
+/** Writes the record of an account now: what follows must not be undone by a rebuild. */
+export async function writeRecordOf(ports: Ports, accountId: string, signal: AbortSignal): Promise<void> {
+  // What changed meanwhile is written again by the job.
+  await writeOne(ports, { accountId, changes: [] }, signal);
+}
+
 async function writeOne(ports: Ports, { accountId, changes }: ChangedAccount, signal: AbortSignal): Promise<void> {
   const { transactions, secrets, services } = ports;
   const context = { actor: { kind: "system" }, context: {}, signal } as const;

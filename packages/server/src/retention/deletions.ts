@@ -5,7 +5,8 @@
  * 2. When its time has come it is judged again, by the rows and by what is signed. Then the chain has the act as done: this record
  *    decides. A process that ends here leaves rows that follow with the next run.
  * 3. The rows are not found any more, open uploads end, agents lose the vault.
- * 4. Its snapshots expire as others do (`apply.ts`), restores of them end, and prune returns the space.
+ * 4. Its snapshots expire as others do (`apply.ts`), restores of them end, and prune returns the space. A vault of which none is left is
+ *    erased (`erasures`).
  */
 
 import { unbindVault } from "../agents/index.ts";
@@ -69,7 +70,11 @@ function decideAsDeleted(
 }
 
 /** Whether rows or signed records keep a snapshot of what is to be deleted. */
-async function isKept(steps: Steps, tx: ReadTx, source: string | null): Promise<boolean> {
+export async function isKept(
+  steps: Pick<Steps, "vault" | "vaultId" | "now" | "signal">,
+  tx: ReadTx,
+  source: string | null,
+): Promise<boolean> {
   const { vaultId, now } = steps;
   const policies = await policiesOf(tx, vaultId);
   const snapshots = await completedSnapshots(tx, { vaultId, sourceId: source });

@@ -25,6 +25,8 @@ import { assessSnapshot, enqueueAssessment, findUnassessed } from "./assess.ts";
 import { mailReviews } from "./mail-about-review.ts";
 import { findWithBefore, setAssessment } from "./snapshot-store.ts";
 
+export { deleteRows as deleteVaultRows } from "./deletions.ts";
+export { type ErasureDecision, erasureDecision } from "./erasure-decision.ts";
 export { retentionEvents } from "./events.ts";
 export { recoverActs } from "./recovered-acts.ts";
 

@@ -12,7 +12,7 @@ import { waitMs } from "./rules.ts";
 import { holdsWithoutReason, setHold } from "./snapshot-store.ts";
 
 /** Acts of before the chain named their member. */
-const unknownMember = "00000000-0000-0000-0000-000000000000";
+export const unknownMember = "00000000-0000-0000-0000-000000000000";
 
 /**
  * What was deleted stays deleted. An act that waits is announced again and waits 72 hours from now: owners could not cancel it while there

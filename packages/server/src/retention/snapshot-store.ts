@@ -271,7 +271,7 @@ export interface VaultToApply {
 export async function vaultsToApply(tx: ReadTx, since: Date, limit: number): Promise<readonly VaultToApply[]> {
   const { rows } = await sql<VaultToApply>`
     select v.account_id, v.id as vault_id from vaults v
-    where v.upkeep_paused_at is null
+    where v.upkeep_paused_at is null and v.erasing_at is null
       and (v.id in (select vault_id from pending_acts where state = 'waiting' and due_at <= ${tx.now})
         or v.id in (select o.vault_id from sources o join snapshots s on s.source_id = o.id
           where o.deleted_at is not null and s.state in ('queued', 'running', 'completed'))

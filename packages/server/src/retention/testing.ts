@@ -35,8 +35,11 @@ export interface RetentionTest extends SnapshotTest {
   storedBytes(): Promise<number>;
 }
 
-export async function retentionTest(cleanup: Cleanup): Promise<RetentionTest> {
-  const env = await snapshotTest(cleanup, { EMANET_LIMIT_RESTORE_CREATE: "10000/60" });
+export async function retentionTest(
+  cleanup: Cleanup,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RetentionTest> {
+  const env = await snapshotTest(cleanup, { EMANET_LIMIT_RESTORE_CREATE: "10000/60", ...settings });
   const { service, accountId, clientId } = env;
   const { personId } = await tokenFor(service, { accountId, role: "owner" });
   const as = async (wanted: Bearer) => (await tokenFor(service, { accountId, ...wanted })).auth;

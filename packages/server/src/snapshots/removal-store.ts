@@ -19,7 +19,7 @@ export async function vaultsToPrune(tx: ReadTx, limit: number): Promise<readonly
   const { rows } = await sql<UnprunedVault>`
     select account_id, vault_id from snapshots
     where pruned_at is null and state in ('failed', 'canceled', 'deleted', 'completed', 'expired')
-      and not exists (select from vaults v where v.id = vault_id and v.upkeep_paused_at is not null)
+      and not exists (select from vaults v where v.id = vault_id and (v.upkeep_paused_at is not null or v.erasing_at is not null))
     group by account_id, vault_id
     having min(coalesce(deleted_at, active_at)) filter (where state not in ('completed', 'expired')) <= ${before(undeleteMs + longestWaitMs)}
       or (min(coalesce(deleted_at, active_at)) filter (where state not in ('completed', 'expired')) <= ${before(undeleteMs)}

@@ -1,7 +1,7 @@
 /** From the body of a request to a completed snapshot: spool, cut, store, commit. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
-import { LocalTarget, recheckDamagedFrames, runBackup, writerKeys } from "@emanet/engine";
+import { LocalTarget, OutdatedKeysError, recheckDamagedFrames, runBackup, writerKeys } from "@emanet/engine";
 import { maxFileBytes, type ReceivedArchive, receiveFile, receiveTar, receiveZip } from "../archives/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { Problem } from "../kernel/problems.ts";
@@ -57,8 +57,27 @@ async function* checked(ctx: Ctx, chunks: AsyncIterable<Buffer>, digest: Buffer 
   if (!timingSafeEqual(hash.digest(), digest)) throw new Problem("content_mismatch");
 }
 
-/** Cuts and stores what was received. The commit of the catalog completes the snapshot. */
+/** If the keys of the vault were rotated at this moment, nothing of the source was read yet: it begins again with the new keys. */
 async function backUp(ctx: Ctx, upload: StartedUpload, source: ReceivedArchive, signal: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await backUpOnce(ctx, upload, source, signal);
+    } catch (error) {
+      if (!(error instanceof OutdatedKeysError) || attempt >= maxKeyAttempts) throw error;
+      ctx.services.vaults.forget(upload.principal.accountId, upload.target.vault.id);
+    }
+}
+
+/** Nobody rotates keys several times within the milliseconds between opening a vault and beginning an upload. */
+const maxKeyAttempts = 5;
+
+/** Cuts and stores what was received. The commit of the catalog completes the snapshot. */
+async function backUpOnce(
+  ctx: Ctx,
+  upload: StartedUpload,
+  source: ReceivedArchive,
+  signal: AbortSignal,
+): Promise<void> {
   const { id, principal, target, wanted, parentId, context } = upload;
   const { vaults, snapshots } = ctx.services;
   const vault = await vaults.open(principal.accountId, target.vault.id, context);

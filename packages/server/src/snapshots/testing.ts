@@ -147,6 +147,7 @@ type TestPorts = ServicePorts & {
   readonly random: Random;
   readonly secrets: Secrets;
   readonly staffEmail: string;
+  readonly publicUrl: () => string;
 };
 
 /** Runs a task as a worker would; one whose clock is not that of the service, where one is given. */
@@ -162,7 +163,10 @@ export async function runTask<Payload>(
   const context: JobContext<TestPorts> = {
     ...{ jobId: "test", attempt: 1, signal: new AbortController().signal, progress: () => undefined },
     ...{ clock, log: silentLog },
-    ports: { services, transactions, secrets, random: systemRandom, staffEmail: "staff@emanet.invalid" },
+    ports: {
+      ...{ services, transactions, secrets, random: systemRandom, staffEmail: "staff@emanet.invalid" },
+      publicUrl: () => service.url,
+    },
   };
   await task.execute(payload, context);
 }

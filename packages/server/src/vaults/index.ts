@@ -48,6 +48,7 @@ export { allowedVaults, assertVaultAllowed, isVaultAllowed } from "./vault-restr
 export {
   allVaults,
   countVaults,
+  findAnyDefaultVault,
   findDefaultVault,
   findVault,
   findVaultOfTaxpayer,

@@ -7,8 +7,16 @@
  * `keys_made_at` is set when all is there. From then on a vault without its key object is an error and gets no new keys.
  */
 
-import { type Catalog, type EngineContext, openOrCreateVault, openVault, type Vault } from "@emanet/engine";
-import type { ObjectStore } from "@emanet/engine/object-store";
+import {
+  type Catalog,
+  type EngineContext,
+  openOrCreateVault,
+  openVault,
+  rotateVaultKeys,
+  type Vault,
+  vaultNames,
+} from "@emanet/engine";
+import { isObjectStoreError, type ObjectStore } from "@emanet/engine/object-store";
 import { type CatalogListeners, createCatalogRow, type KnownVault, postgresCatalog } from "../catalog/index.ts";
 import type { Clock, Random } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
@@ -26,9 +34,13 @@ export interface Vaults {
    * steps act in its name and end with its signal; without one the service acts.
    */
   open(accountId: string, vaultId: string, context?: TxContext): Promise<Vault>;
+  /** The same for its erasure, after which nobody else can open it. Null: the store has no keys of it, they were never made or are destroyed. */
+  openToErase(accountId: string, vaultId: string): Promise<Vault | null>;
+  /** Draws a new key pair (`rotateVaultKeys`). `written` commits that the vault has it; then every process opens the vault anew. */
+  rotateKeys(accountId: string, vaultId: string, written: (epoch: number) => Promise<void>): Promise<void>;
   /** Registers what another domain does in the transactions of every catalog; at the start, before the first request. */
   listen(listeners: CatalogListeners): void;
-  /** Opens the vault anew at its next use: after its keys were rotated, or after it was deleted. */
+  /** Opens the vault anew at its next use: after its keys were rotated, or when it is erased. */
   forget(accountId: string, vaultId: string): void;
   /** Removes what killed processes left in the object store of objects that they were writing, once it is old. */
   removeLeftovers(): Promise<void>;
@@ -68,25 +80,50 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
     const known = { number: null };
     return { known, vault: openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId, known)) };
   };
+  const open = async (accountId: string, vaultId: string, context?: TxContext): Promise<Vault> => {
+    const key = `${accountId} ${vaultId}`;
+    const one = opened.get(key) ?? openNow(accountId, vaultId);
+    // The one used last is the last in the map. The first is forgotten; who uses it keeps it.
+    opened.delete(key);
+    opened.set(key, one);
+    const [oldest = key] = opened.keys();
+    if (opened.size > maxOpenVaults) opened.delete(oldest);
+    const vault = await one.vault.catch((error: unknown) => {
+      if (opened.get(key) === one) opened.delete(key);
+      throw storageProblem(error);
+    });
+    return context === undefined ? vault : { ...vault, catalog: catalogOf(accountId, vaultId, one.known, context) };
+  };
+  // Another process has rotated the keys of a vault of the account, or erases one.
+  sources.transactions.onChange("vault", (changed) => {
+    for (const key of opened.keys()) if (changed === null || key.startsWith(`${changed} `)) opened.delete(key);
+  });
   return {
     listen: (more) => void registered.push(more),
     forget: (accountId, vaultId) => void opened.delete(`${accountId} ${vaultId}`),
     removeLeftovers: () => sources.storage.removeLeftovers(),
     storeTime: () => sources.storage.time(),
-    async open(accountId, vaultId, context) {
-      const key = `${accountId} ${vaultId}`;
-      const one = opened.get(key) ?? openNow(accountId, vaultId);
-      // The one used last is the last in the map. The first is forgotten; who uses it keeps it.
-      opened.delete(key);
-      opened.set(key, one);
-      const [oldest = key] = opened.keys();
-      if (opened.size > maxOpenVaults) opened.delete(oldest);
-      const vault = await one.vault.catch((error: unknown) => {
-        if (opened.get(key) === one) opened.delete(key);
-        throw storageProblem(error);
-      });
-      return context === undefined ? vault : { ...vault, catalog: catalogOf(accountId, vaultId, one.known, context) };
+    async rotateKeys(accountId, vaultId, written) {
+      const key = sources.secrets.digest("vault-keys", vaultId);
+      try {
+        await rotateVaultKeys(await open(accountId, vaultId), key, written);
+      } catch (error) {
+        // Another process draws one at this moment.
+        throw isObjectStoreError(error, "exists") ? new Problem("state_conflict") : storageProblem(error);
+      }
     },
+    async openToErase(accountId, vaultId) {
+      const { keys } = vaultNames(vaultBytes(vaultId));
+      let hasKeys = false;
+      for await (const _ of store.list(keys)) {
+        hasKeys = true;
+        break;
+      }
+      if (!hasKeys) return null;
+      const access = { ctx: engineContext(sources), store, catalog: catalogOf(accountId, vaultId, { number: null }) };
+      return openVault(access, sources.secrets.digest("vault-keys", vaultId), vaultBytes(vaultId));
+    },
+    open,
   };
 }
 

@@ -69,6 +69,13 @@ export const vaultSchema = closed(
       },
       { title: "VaultUpkeep", description: "What the service does by itself, and what it found." },
     ),
+    key_epoch: Type.Integer({
+      format: "int32",
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: "The number of its newest key pair.",
+    }),
+    keys_rotated_at: nullable(timestamp("When that was drawn; null: with the vault.")),
     created_at: timestamp("When it was made."),
     version,
   },
@@ -94,6 +101,8 @@ export function vaultShape(row: VaultRow): Static<typeof vaultSchema> {
       ...{ scrub_findings: row.scrub_findings, damaged_frames: row.damaged_frames },
       ...{ healed_at: row.healed_at?.toISOString() ?? null, repacked_at: row.repacked_at?.toISOString() ?? null },
     },
+    key_epoch: row.key_epoch,
+    keys_rotated_at: row.keys_rotated_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     version: row.version,
   };

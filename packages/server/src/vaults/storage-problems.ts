@@ -1,5 +1,6 @@
-/** Errors of the object store as the API answers them. */
+/** Errors of the object store, and of keys that were just rotated, as the API answers them. */
 
+import { OutdatedKeysError } from "@emanet/engine";
 import { ObjectStoreError } from "@emanet/engine/object-store";
 import { Problem } from "../kernel/problems.ts";
 
@@ -10,6 +11,9 @@ const retryAfterFullSeconds = 60;
 
 /** The problem of an error that ends by itself or by an operator; every other error as it is. */
 export function storageProblem(error: unknown): unknown {
+  // The keys were rotated between the opening of the vault and this step. The next request opens it with the new ones.
+  if (error instanceof OutdatedKeysError)
+    return new Problem("unavailable", { headers: { "Retry-After": "1" }, cause: error });
   if (!(error instanceof ObjectStoreError)) return error;
   if (error.code === "full") {
     return new Problem("storage_full", { headers: { "Retry-After": String(retryAfterFullSeconds) }, cause: error });

@@ -40,9 +40,14 @@ export async function findVault(tx: ReadTx, accountId: string, id: string): Prom
   return vaults(tx, accountId).where("vaults.id", "=", id).executeTakeFirst();
 }
 
-/** The same, also if it is deleted: what it has is still to be removed. */
+/** The same, also if it is deleted: what it has is still to be removed. Not if it is being erased. */
 export async function findVaultToOpen(tx: ReadTx, accountId: string, id: string): Promise<VaultRow | undefined> {
-  return anyVaults(tx, accountId).where("vaults.id", "=", id).executeTakeFirst();
+  return anyVaults(tx, accountId).where("vaults.id", "=", id).where("vaults.erasing_at", "is", null).executeTakeFirst();
+}
+
+/** The default vault of the account, also if it is being erased. */
+export async function findAnyDefaultVault(tx: ReadTx, accountId: string): Promise<VaultRow | undefined> {
+  return anyVaults(tx, accountId).where("vaults.kind", "=", "default").executeTakeFirst();
 }
 
 export async function findDefaultVault(tx: ReadTx, accountId: string): Promise<VaultRow | undefined> {
@@ -185,6 +190,18 @@ export async function noteKeysMade(tx: Tx, accountId: string, id: string): Promi
     .execute();
 }
 
+/** From now on every process opens the vault with the keys of this epoch. False: there is no such vault. */
+export async function noteRotation(tx: Tx, accountId: string, id: string, epoch: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx.db
+    .updateTable("vaults")
+    .set({ key_epoch: epoch, keys_rotated_at: tx.now, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
 /** Whether any vault has its keys in the object store; row access `system`. */
 export async function hasVaultWithKeys(tx: ReadTx): Promise<boolean> {
   const row = await tx.db.selectFrom("vaults").select("id").where("keys_made_at", "is not", null).limit(1).execute();
@@ -207,15 +224,23 @@ function anyVaults(tx: ReadTx, accountId: string) {
     .where("vaults.account_id", "=", accountId);
 }
 
+export interface VaultPlace {
+  readonly accountId: string;
+  readonly vaultId: string;
+  /** Its keys are destroyed, or will be: nothing of it is made again. */
+  readonly isErasing: boolean;
+}
+
 /** Every vault of every account; row access `system`. */
-export async function allVaults(
-  tx: ReadTx,
-): Promise<readonly { readonly accountId: string; readonly vaultId: string }[]> {
+export async function allVaults(tx: ReadTx): Promise<readonly VaultPlace[]> {
   const rows = await tx.db
     .selectFrom("vaults")
-    .select(["account_id", "id"])
+    .select(["account_id", "id", "erasing_at"])
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  return rows.map(({ account_id: accountId, id: vaultId }) => ({ accountId, vaultId }));
+  return rows.map(({ account_id: accountId, id: vaultId, erasing_at: erasingAt }) => ({
+    ...{ accountId, vaultId },
+    isErasing: erasingAt !== null,
+  }));
 }

@@ -135,7 +135,10 @@ function isAlive(row: SubjectRow, now: Date): boolean {
   const answeredFor = row.person_id === null || row.person_state === "active";
   // A program that waits for a review goes on without its person: it belongs to the account.
   if (!answeredFor && !(row.client_id !== null && row.in_review)) return false;
-  return row.account_closed_at === null || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
+  if (row.account_closed_at === null) return true;
+  // Later only owners: they read what a lock has kept, and the proofs of erasure.
+  const isOwner = row.person_role === "owner" && row.client_id === null;
+  return isOwner || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
 }
 
 function isBanned(row: SubjectRow, now: Date): boolean {

@@ -63,7 +63,7 @@ const deviceCookieSeconds = 365 * 24 * 60 * 60;
 /** 256 bits. */
 const deviceTokenBytes = 32;
 
-/** A closed account can be read and restored for 90 days; its members sign in for as long. */
+/** A closed account can be read and restored for 90 days; its members sign in for as long, and owners later, for the proofs of erasure. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
 
 /** The id that is looked up for an unknown address; no row has it. */
@@ -160,8 +160,8 @@ async function countAndFind(
     const attempts = attemptsId(ctx.secrets, emailKey, isKnown ? deviceHash : null);
     const { lockedNow } = await countAttempt(tx, attempts, ctx.settings.limitLockout);
     const closedForMs = account?.state === "closed" ? tx.now.getTime() - account.state_changed_at.getTime() : 0;
-    const usable =
-      person?.state === "active" && (allowStaff || person.role !== "staff") && closedForMs < closedReadableMs;
+    const isReadable = closedForMs < closedReadableMs || (person?.role === "owner" && account?.erase_after != null);
+    const usable = person?.state === "active" && (allowStaff || person.role !== "staff") && isReadable;
     if (!usable || credentials === undefined) {
       const nothing = { person: null, passwordHash: dummyHash, sealedTotp: null, smsAllowed: false };
       return { ...nothing, credentialsAt: tx.now, attempts, lockedNow };

@@ -293,7 +293,7 @@ export async function forgetDevices(tx: Tx, personId: string): Promise<void> {
 export async function findSignInAccount(tx: ReadTx, accountId: string) {
   return tx.db
     .selectFrom("accounts")
-    .select(["state", "state_changed_at", "sms_sign_in"])
+    .select(["state", "state_changed_at", "erase_after", "sms_sign_in"])
     .where("id", "=", accountId)
     .executeTakeFirst();
 }

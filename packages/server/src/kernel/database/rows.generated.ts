@@ -41,6 +41,7 @@ export interface Database {
   readonly credentials: CredentialsRow;
   readonly devices: DevicesRow;
   readonly download_links: DownloadLinksRow;
+  readonly erasures: ErasuresRow;
   readonly event_heads: EventHeadsRow;
   readonly events: EventsRow;
   readonly file_sessions: FileSessionsRow;
@@ -67,6 +68,7 @@ export interface Database {
   readonly projections: ProjectionsRow;
   readonly receipt_keys: ReceiptKeysRow;
   readonly recovery_codes: RecoveryCodesRow;
+  readonly recovery_kits: RecoveryKitsRow;
   readonly restore_orders: RestoreOrdersRow;
   readonly restore_parts: RestorePartsRow;
   readonly restore_warnings: RestoreWarningsRow;
@@ -496,6 +498,26 @@ export interface DownloadLinksRow {
   readonly restore_id: string | null;
 }
 
+export interface ErasuresRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly cause: "vault_deletion" | "taxpayer_deletion" | "account_closing";
+  readonly act_id: string;
+  readonly ordered_by: string;
+  readonly due_at: Date;
+  readonly state: "erasing" | "erased";
+  readonly key_objects: number;
+  readonly objects: number;
+  readonly bytes: number;
+  readonly snapshots: number;
+  readonly created_at: Date;
+  readonly keys_destroyed_at: Date | null;
+  readonly erased_at: Date | null;
+  readonly proof: string | null;
+  readonly checked_at: Date | null;
+}
+
 export interface EventHeadsRow {
   readonly account_id: string;
   readonly sequence: number;
@@ -786,6 +808,19 @@ export interface RecoveryCodesRow {
   readonly account_id: string | null;
   readonly code_hash: Buffer;
   readonly used_at: Date | null;
+}
+
+export interface RecoveryKitsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly state: "waiting" | "delivered" | "canceled";
+  readonly created_by: string;
+  readonly created_at: Date;
+  readonly ready_at: Generated<Date>;
+  readonly ended_by: string | null;
+  readonly ended_at: Date | null;
+  readonly key_epoch: number | null;
 }
 
 export interface RestoreOrdersRow {
@@ -1117,6 +1152,9 @@ export interface VaultsRow {
   readonly damaged_frames: Generated<number>;
   readonly repacked_at: Date | null;
   readonly repacked_packs: Generated<number>;
+  readonly erasing_at: Date | null;
+  readonly key_epoch: Generated<number>;
+  readonly keys_rotated_at: Date | null;
 }
 
 export interface WebhookDeliveriesRow {

@@ -16,8 +16,8 @@ export const closeAccount = endpoint(
     description: [
       "The account is closed in 72 hours. Until then everything goes on as before, every owner is mailed, and any owner cancels it",
       "(`pending_acts.cancel`). Then members can read and restore for 90 days, until `erase_after` of the account. Nothing expires, nobody writes, and",
-      "open uploads end. Holds and locks can still be set. Refused while a snapshot is held or locked, now and when the time has come. Owners only,",
-      "with a fresh second factor.",
+      "open uploads end. After that every vault is erased; `erasures.list` has the proofs. Holds and locks can still be set, and keep their vault until",
+      "they end. Refused while a snapshot is held or locked, now and when the time has come. Owners only, with a fresh second factor.",
     ].join(" "),
     access: { kind: "account", scope: "account:write", roles: ["owner"] },
     stepUp: true,

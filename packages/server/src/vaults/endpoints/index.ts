@@ -9,6 +9,7 @@ import { getVault } from "./get-vault.ts";
 import { listSourceWriters } from "./list-source-writers.ts";
 import { listSources } from "./list-sources.ts";
 import { listVaults } from "./list-vaults.ts";
+import { rotateVaultKeys } from "./rotate-vault-keys.ts";
 import { setSourceWriters } from "./set-source-writers.ts";
 import { updateSource } from "./update-source.ts";
 import { updateVault } from "./update-vault.ts";
@@ -18,6 +19,7 @@ export const vaultEndpoints: readonly Endpoint[] = [
   createVault,
   getVault,
   updateVault,
+  rotateVaultKeys,
   listSources,
   createSource,
   getSource,

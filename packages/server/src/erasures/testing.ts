@@ -1,0 +1,108 @@
+/** What the tests of erasures share. */
+
+import assert from "node:assert/strict";
+import type { ObjectStore } from "@emanet/engine/object-store";
+import { dayMs, hourMs, retentionTest } from "../retention/testing.ts";
+import { runTask, tarOf } from "../snapshots/testing.ts";
+import type { Cleanup } from "../testing/database.ts";
+import type { TestService } from "../testing/running.ts";
+import { vaultBytes } from "../vaults/index.ts";
+import { makeVault } from "../vaults/testing.ts";
+import { eraseVault, findVaultsToErase } from "./jobs.ts";
+import type { ErasureRow } from "./store.ts";
+
+export { dayMs, hourMs };
+
+export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<string, string>> = {}) {
+  const env = await retentionTest(cleanup, settings);
+  const { accountId, service } = env;
+  const [standard] = await env.rows<{ id: string }>(
+    "select id from emanet.vaults where account_id = $1 and kind = 'default'",
+    [accountId],
+  );
+  const store: ObjectStore = (await service.running.services?.recovery.openStore()) ?? assert.fail("no store");
+  // Tests run the jobs themselves, step by step.
+  await env.rows("update emanet.jobs set run_at = 'infinity' where task like 'erasures.%'");
+  const prefixOf = (vaultId: string) => `vaults/${vaultBytes(vaultId).toString("hex")}/`;
+  return {
+    ...env,
+    ...{ store, prefixOf, defaultVault: standard?.id ?? "" },
+    /** Uploads into a vault. */
+    async backUpInto(
+      vaultId: string,
+      source: string,
+      files: Readonly<Record<string, string>>,
+      query = "",
+    ): Promise<string> {
+      const headers = { ...(await env.client()), "content-type": "application/x-tar" };
+      const path = `/v1/snapshots?source=${source}&vault_id=${vaultId}${query}`;
+      const sent = await service.send("POST", path, { body: tarOf(files), headers });
+      assert.equal(sent.status, 201, sent.body.toString());
+      return String(sent.json?.id);
+    },
+    async newVault(name: string): Promise<string> {
+      return makeVault(service, await env.owner(), name);
+    },
+    /** Orders the deletion of a vault, waits, and expires its snapshots. Returns the act. */
+    async deleteVault(vaultId: string): Promise<string> {
+      const ordered = await env.call("DELETE", `/v1/vaults/${vaultId}`);
+      assert.equal(ordered.status, 202, ordered.body.toString());
+      // A bucket says its time in whole seconds.
+      env.wait(72 * hourMs + 5_000);
+      await env.applyTo(vaultId);
+      const [act] = await env.rows("select state from emanet.pending_acts where id = $1", [ordered.json?.id]);
+      assert.deepEqual(act, { state: "done" });
+      return String(ordered.json?.id);
+    },
+    async closeAccount(): Promise<void> {
+      assert.equal((await env.call("POST", "/v1/account/close")).status, 202);
+      env.wait(72 * hourMs);
+      await env.applyTo(standard?.id ?? "");
+      assert.equal((await env.call("GET", "/v1/account")).json?.state, "closed");
+    },
+    erase: (vaultId: string) => runTask(env, eraseVault, { accountId, vaultId }),
+    /** The same with another store in its place. */
+    eraseWith: (other: ObjectStore, vaultId: string) =>
+      runTask({ service: withStore(service, other) }, eraseVault, { accountId, vaultId }),
+    /** The vaults that the finder has enqueued a job for. */
+    async found(): Promise<readonly string[]> {
+      await env.rows("delete from emanet.jobs where task = 'erasures.erase_vault'");
+      await runTask(env, findVaultsToErase, {});
+      const rows = await env.rows<{ vault: string }>(
+        "select payload ->> 'vaultId' as vault from emanet.jobs where task = 'erasures.erase_vault' order by 1",
+      );
+      return rows.map(({ vault }) => vault);
+    },
+    async objects(vaultId: string): Promise<readonly string[]> {
+      const names: string[] = [];
+      for await (const { name } of store.list(prefixOf(vaultId))) names.push(name);
+      return names;
+    },
+    erasure: async (vaultId: string) =>
+      (await env.rows<ErasureRow>("select * from emanet.erasures where vault_id = $1", [vaultId]))[0],
+  };
+}
+
+export type ErasureTest = Awaited<ReturnType<typeof erasureTest>>;
+
+function withStore(service: TestService, store: ObjectStore): TestService {
+  const { services } = service.running;
+  assert.ok(services !== null);
+  const running = { ...service.running, services: { ...services, recovery: { openStore: async () => store } } };
+  return { ...service, running };
+}
+
+/** A store whose process ends at a deletion of an object of a vault: nothing after so many of them is done. */
+export function endsAfter(store: ObjectStore, deletions: number): ObjectStore {
+  let left = deletions;
+  return {
+    put: (...call) => store.put(...call),
+    get: (...call) => store.get(...call),
+    stat: (...call) => store.stat(...call),
+    list: (...call) => store.list(...call),
+    delete: async (name, ...more) => {
+      if (name.startsWith("vaults/") && left-- <= 0) throw new Error("the process ends here");
+      await store.delete(name, ...more);
+    },
+  };
+}

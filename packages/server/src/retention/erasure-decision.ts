@@ -1,0 +1,54 @@
+/** Whether the signed chains let a vault be erased, and by whose decision. */
+
+import type { Vault } from "@emanet/engine";
+import type { ReadTx } from "../kernel/tx.ts";
+import { type ChainAct, readChainRetention } from "./chain.ts";
+import { isKept } from "./deletions.ts";
+import { unknownMember } from "./recovered-acts.ts";
+
+export interface ErasureDecision {
+  readonly cause: "vault_deletion" | "taxpayer_deletion" | "account_closing";
+  readonly actId: string;
+  /** The member who started the act. */
+  readonly orderedBy: string;
+  /** The end of its 72 hours. */
+  readonly dueAt: Date;
+}
+
+interface Asked {
+  readonly vaultId: string;
+  /** Null: it was never used. */
+  readonly vault: Vault | null;
+  /** The default vault of its account, whose chain has a closing; null: its keys are gone. */
+  readonly ofClosing: Vault | null;
+  /** The earliest of three clocks. */
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Null: nobody has decided it, its time has not come, or something in the vault is held, locked or under a floor. */
+export async function erasureDecision(
+  { vaultId, vault, ofClosing, now, signal }: Asked,
+  tx: ReadTx,
+): Promise<ErasureDecision | null> {
+  const deletion =
+    vault && (await findDone(vault, ({ kind }) => kind === "vault_deletion" || kind === "taxpayer_deletion"));
+  const isOver = ({ kind, until }: ChainAct) =>
+    kind === "account_closing" && until !== undefined && until <= now.getTime();
+  const decision = deletion ?? (ofClosing && (await findDone(ofClosing, isOver)));
+  if (decision === null) return null;
+  if (vault !== null && (await isKept({ vault, vaultId, now, signal }, tx, null))) return null;
+  return decision;
+}
+
+async function findDone(vault: Vault, isMeant: (act: ChainAct) => boolean): Promise<ErasureDecision | null> {
+  for (const [actId, act] of (await readChainRetention(vault)).acts)
+    if (act.done === true && isMeant(act))
+      return {
+        cause: act.kind as ErasureDecision["cause"],
+        actId,
+        orderedBy: act.by ?? unknownMember,
+        dueAt: new Date(act.due),
+      };
+  return null;
+}

@@ -1,6 +1,7 @@
 // long: 30 s
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { openAs, programOf } from "./others.ts";
 import {
@@ -9,6 +10,8 @@ import {
   axeFindings,
   type OpenedPage,
   openDashboard,
+  setAccountState,
+  setLook,
   sharedBrowser,
   signIn,
   startOffice,
@@ -71,6 +74,24 @@ test("rules that could remove something wait 72 hours; an owner cancels them and
   assert.deepEqual([policy.json?.keep_last, policy.json?.pending], [null, null]);
 });
 
+test("an owner exports the data of the account and closes it; the closing waits, and is canceled here", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.goto(`${service.url}/app/settings?tab=package`);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Dışa aktar" }).click(),
+  ]);
+  assert.match(await readFile(await download.path(), "utf8"), /Çamlıbel Lokantası/);
+  await page.getByRole("button", { name: "Hesabı kapat" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Hesabı kapat" }).click();
+  await page.getByText(/Hesap 72 saat sonra kapanacak/).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.goto(`${service.url}/app/retention?vault=${vaultId}`);
+  await page.getByRole("button", { name: "Hesap kapanacak: Vazgeç" }).click();
+  await page.getByText("Hesap kapanacak").waitFor({ state: "detached" });
+});
+
 test("a backup is held with a reason and locked until a day; ending the hold waits", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;
@@ -115,4 +136,40 @@ test("the screen fits and is clean, both languages and themes; a viewer reads it
   await hold.waitFor();
   assert.equal(await hold.getAttribute("title"), "Bu işlem için Sahip rolü gerekir");
   assertClean(viewer, "viewer");
+});
+
+test("suspended: writing is off and says why; a part that fails keeps its place, with the code for support", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await setAccountState(office, "suspended");
+  await page.goto(`${service.url}/app/retention?vault=${vaultId}`);
+  const save = page.getByRole("button", { name: /Kuralları kaydet/ });
+  await save.waitFor();
+  assert.equal(await save.getAttribute("title"), "Hesap askıdayken yapılamaz");
+  assert.equal(
+    await page
+      .getByRole("button", { name: /: Kilitle/ })
+      .first()
+      .getAttribute("title"),
+    null,
+  );
+  await setAccountState(office, "active");
+  await page.route("**/v1/pending-acts*", (route) =>
+    route.fulfill({
+      status: 500,
+      contentType: "application/problem+json",
+      body: JSON.stringify({
+        ...{ type: "about:blank", title: "İç hata", status: 500, detail: "Yeniden deneyin.", code: "internal_error" },
+        ...{ instance: "urn:x", request_id: "01a1-destek", errors: [] },
+      }),
+    }),
+  );
+  await page.reload();
+  await page.getByText("01a1-destek").waitFor();
+  await page.getByRole("heading", { name: "Saklama kuralları" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.unroute("**/v1/pending-acts*");
+  await page.getByRole("button", { name: "Yeniden dene" }).click();
+  await page.getByText("Bekletme kalkacak").waitFor();
 });

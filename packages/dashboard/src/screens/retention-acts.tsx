@@ -59,13 +59,14 @@ interface ItemProps {
 }
 
 function Item({ act, vault, onCanceled }: ItemProps) {
-  const { role, isSuspended } = useRights();
+  const { role } = useRights();
   const { data: members = [] } = useQuery(membersQuery);
   const by = members.find(({ id }) => id === act.created_by)?.full_name;
   const cancel = useAct((_: undefined, options) => client.pendingActs.cancel({ id: act.id }, options), {
-    changes: ["pending-acts", "retention", "vaults", "taxpayers", "sources", "snapshots"],
+    changes: ["pending-acts", "retention", "vaults", "taxpayers", "sources", "snapshots", "account"],
     onDone: onCanceled,
   });
+  // Canceling removes nothing, so it also works in a suspended account.
   const notOwner = role === "owner" ? undefined : t.states.noPermission(t.roles.owner ?? "");
   const kind = r.actKinds[act.kind] ?? act.kind;
   return (
@@ -86,7 +87,7 @@ function Item({ act, vault, onCanceled }: ItemProps) {
       <Button
         size="small"
         aria-label={`${kind}: ${r.cancelAct}`}
-        unavailable={notOwner ?? (isSuspended ? t.states.suspendedAction : undefined)}
+        unavailable={notOwner}
         busy={cancel.isPending}
         onClick={() => cancel.mutate(undefined)}
       >

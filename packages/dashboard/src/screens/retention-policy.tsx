@@ -73,7 +73,7 @@ function policyOf(typed: Typed): RetentionPolicyChange {
 }
 
 function Form({ vaultId, policy, etag, onNote }: FormProps) {
-  const { whyNot, role } = useRights();
+  const { whyNot, role, isSuspended } = useRights();
   const [typed, setTyped] = useState(typedOf(policy));
   const simulate = useMutation({
     mutationFn: () => client.retention.simulate({ body: { vault_id: vaultId, policy: policyOf(typed) } }),
@@ -110,7 +110,11 @@ function Form({ vaultId, policy, etag, onNote }: FormProps) {
       <ActError error={errors.size > 0 ? null : simulate.error} />
       {simulate.data !== undefined && <Simulated result={simulate.data} />}
       <div className="settings-save">
-        <Button busy={simulate.isPending} onClick={() => simulate.mutate()}>
+        <Button
+          busy={simulate.isPending}
+          unavailable={isSuspended ? t.states.suspendedAction : undefined}
+          onClick={() => simulate.mutate()}
+        >
           {r.simulate}
         </Button>
         <Button look="primary" type="submit" unavailable={why} busy={save.isPending}>

@@ -9,6 +9,7 @@ import { unkeyed, useAct } from "../api/act.ts";
 import { client } from "../api/client.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { vaultSnapshotsQuery } from "../api/queries.ts";
+import { useRights } from "../api/rights.ts";
 import { addDays, day, dayAndTime, today } from "../format.ts";
 import { actMessage, ConfirmDialog, DialogButtons } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
@@ -17,6 +18,7 @@ import { FormError } from "../parts/field.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { QueryView } from "../parts/states.tsx";
 import { TextField } from "../parts/text-field.tsx";
+import { t } from "../strings/index.ts";
 import { r } from "../strings/retention.ts";
 import { useOwnersOnly } from "./settings-package.tsx";
 
@@ -59,11 +61,19 @@ interface ItemProps {
 }
 
 function Item({ snapshot, onOpen }: ItemProps) {
-  const why = useOwnersOnly();
+  const { role } = useRights();
+  const whyRelease = useOwnersOnly();
+  // What keeps a backup can also be set in a suspended account.
+  const whyKeep = role === "owner" ? undefined : t.states.noPermission(t.roles.owner ?? "");
   const at = dayAndTime(snapshot.completed_at ?? snapshot.created_at);
   const isHeld = snapshot.retention.legal_hold;
   const act = (kind: Opened["kind"], text: string) => (
-    <Button size="small" aria-label={`${at}: ${text}`} unavailable={why} onClick={() => onOpen({ kind, snapshot })}>
+    <Button
+      size="small"
+      aria-label={`${at}: ${text}`}
+      unavailable={kind === "release" ? whyRelease : whyKeep}
+      onClick={() => onOpen({ kind, snapshot })}
+    >
       {text}
     </Button>
   );

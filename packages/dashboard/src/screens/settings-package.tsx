@@ -1,15 +1,17 @@
 /** The account: its name and language, its package and what belongs to it. */
 
 import type { Account } from "@emanet/client/source";
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { unkeyed, useAct } from "../api/act.ts";
 import { client } from "../api/client.ts";
+import { saveBlob } from "../api/downloads.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { accountQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
-import { day } from "../format.ts";
-import { actMessage } from "../parts/act-dialogs.tsx";
+import { day, today } from "../format.ts";
+import { ActError, actMessage, ConfirmDialog } from "../parts/act-dialogs.tsx";
+import { Button } from "../parts/button.tsx";
 import { FormError } from "../parts/field.tsx";
 import { QueryView } from "../parts/states.tsx";
 import { TextField } from "../parts/text-field.tsx";
@@ -24,6 +26,7 @@ export function PackageSettings() {
         <>
           <Facts account={account} />
           <Form account={account} />
+          <Data />
         </>
       )}
     </QueryView>
@@ -90,6 +93,73 @@ function Form({ account }: { readonly account: Account }) {
         <SaveLine busy={save.isPending} isSaved={save.isSuccess} unavailable={why} />
       </form>
     </section>
+  );
+}
+
+/** Owners take everything with them, and close the account; the closing waits. */
+function Data() {
+  const { role } = useRights();
+  const [isAsked, setAsked] = useState(false);
+  const [note, setNote] = useState("");
+  // Both also work in a suspended account.
+  const why = role === "owner" ? undefined : t.states.noPermission(t.roles.owner ?? "");
+  const work = useMutation({
+    mutationFn: async () => {
+      const { response } = await client.request({ method: "GET", path: "/v1/account/export", timeoutMs: 0 });
+      saveBlob(await response.blob(), `emanet-${today()}.ndjson`);
+    },
+  });
+  return (
+    <section className="card" aria-labelledby="data-title">
+      <header className="card-header">
+        <h2 id="data-title">{s.account.data}</h2>
+      </header>
+      <p className="settings-note" role="status">
+        {note}
+      </p>
+      <ul className="rows">
+        <li className="row">
+          <div>
+            <strong>{s.account.export}</strong>
+            <span>{s.account.exportDetail}</span>
+            <ActError error={work.error} />
+          </div>
+          <Button size="small" unavailable={why} busy={work.isPending} onClick={() => work.mutate()}>
+            {s.account.export}
+          </Button>
+        </li>
+        <li className="row">
+          <div>
+            <strong>{s.account.close}</strong>
+            <span>{s.account.closeDetail}</span>
+          </div>
+          <Button size="small" look="danger" unavailable={why} onClick={() => setAsked(true)}>
+            {s.account.close}
+          </Button>
+        </li>
+      </ul>
+      {isAsked && <Close onClose={() => setAsked(false)} onDone={() => setNote(s.account.closing)} />}
+    </section>
+  );
+}
+
+function Close({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const work = useAct((_: undefined, options) => client.account.close({}, options), {
+    changes: ["account", "pending-acts"],
+    onDone: () => {
+      onClose();
+      onDone();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={s.account.closeAsk}
+      detail={s.account.closeDetail}
+      confirm={s.account.close}
+      isDanger
+      work={{ ...work, mutate: () => work.mutate(undefined) }}
+      onClose={onClose}
+    />
   );
 }
 

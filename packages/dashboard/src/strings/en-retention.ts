@@ -61,6 +61,7 @@ export const enRetention: typeof trRetention = {
     source_deletion: "A source is deleted",
     taxpayer_deletion: "A taxpayer is deleted",
     vault_deletion: "A vault is deleted",
+    account_closing: "The account is closed",
   },
   actDue: (when) => `takes effect ${when}`,
   actBy: (name) => `Started by ${name}`,

@@ -119,6 +119,15 @@ export const enSettings: typeof trSettings = {
     earlyOn: "On: planned limits are counted but never refuse, and webhooks are off.",
     since: "Account since",
     language: "Language of the account",
+    data: "Data of the account",
+    export: "Export",
+    exportDetail:
+      "Everything that is stored about the account but the content of backups: members, vaults, taxpayers, records of backups.",
+    close: "Close the account",
+    closeDetail:
+      "Happens in 72 hours; an owner can cancel it. Then it can be read and restored for 90 days, and no backup is made.",
+    closeAsk: "Close the account?",
+    closing: "The account is closed in 72 hours. Open Retention and checks to cancel it.",
   },
   usage: {
     title: "Usage and limits",

@@ -58,6 +58,7 @@ export const trRetention = {
     source_deletion: "Kaynak silinecek",
     taxpayer_deletion: "Mükellef silinecek",
     vault_deletion: "Kasa silinecek",
+    account_closing: "Hesap kapanacak",
   } as Readonly<Record<string, string>>,
   actDue: (when: string) => `${when} olur`,
   actBy: (name: string) => `Başlatan: ${name}`,

@@ -118,6 +118,15 @@ export const trSettings = {
     earlyOn: "Açık: planlanan sınırlar sayılır ama engellemez, webhook’lar kapalıdır.",
     since: "Hesap açılışı",
     language: "Hesabın dili",
+    data: "Hesabın verisi",
+    export: "Dışa aktar",
+    exportDetail:
+      "Hesap hakkında kayıtlı her şey, yedeklerin içeriği dışında: üyeler, kasalar, mükellefler, yedek kayıtları.",
+    close: "Hesabı kapat",
+    closeDetail:
+      "72 saat sonra olur; bir sahip vazgeçebilir. Sonra 90 gün okunur ve geri yüklenir, yeni yedek alınmaz.",
+    closeAsk: "Hesap kapatılsın mı?",
+    closing: "Hesap 72 saat sonra kapanacak. Vazgeçmek için Saklama ve doğrulama sayfasını açın.",
   },
   usage: {
     title: "Kullanım ve sınırlar",

@@ -17,7 +17,7 @@ describe("GET /v1/vaults/{id}", () => {
     assert.deepEqual(rest, {
       ...{ id, name: "Muhasebe", kind: "other", taxpayer_id: null, storage: "service" },
       ...{ quota_bytes: 1000, quota_warning_bytes: null, stored_bytes: 0, source_count: 1, version: 1 },
-      last_verification: null,
+      ...{ last_verification: null, key_epoch: 1, keys_rotated_at: null },
       upkeep: {
         ...{ paused: false, scrubbed_at: null, scrub_round_ended_at: null, scrub_findings: 0, damaged_frames: 0 },
         ...{ healed_at: null, repacked_at: null },

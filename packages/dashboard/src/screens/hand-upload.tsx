@@ -37,7 +37,8 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
   const [missing, setMissing] = useState<string | null>(null);
   const chosenVault = vaultId ?? vaults.find(({ kind }) => kind === "default")?.id ?? vaults[0]?.id ?? "";
   const work = useMutation({
-    mutationFn: () => startUpload({ source, vault_id: chosenVault }, files),
+    // Before the list of vaults has come none is named: the service takes the default one, which the list would show.
+    mutationFn: () => startUpload({ source, ...(chosenVault !== "" && { vault_id: chosenVault }) }, files),
     onSuccess: onClose,
   });
   const errors = fieldErrors(work.error);

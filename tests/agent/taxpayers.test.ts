@@ -133,6 +133,31 @@ test("a vault that has got a new key pair is backed up with it, by taxpayers and
   await agent.backUp(from, "--source", "tek başına", "--vault", vaultId);
 });
 
+test("more taxpayers than may store at the same time are all backed up", async (t) => {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const taxIds = ["1000000026", "1000000034", "1000000041", "1000000059", "1000000067", "1000000075"];
+  for (const tax_id of taxIds)
+    await service.send("POST", "/v1/taxpayers", { json: { name: `Mükellef ${tax_id}`, tax_id }, headers: auth });
+  const agent = await agentOf(t, world);
+  const files = Object.fromEntries(taxIds.map((taxId) => [`Luca/${taxId}/a.xml`, taxId]));
+  const from = writeTree(path.join(agent.folder, "e-defter"), files);
+  const args = ["backup", from, "--source", "e-defter", "--per-taxpayer", "--threads", "0", "--json"];
+  const ran = await agent.run(args);
+  assert.deepEqual([ran.code, ran.last.taxpayers, ran.last.failed], [0, taxIds.length, 0], ran.stderr);
+});
+
+test("a credential that may not write: exit code 4, with what to do", async (t) => {
+  const { auth } = await tokenFor(service, { accountId: demo.account_id });
+  const { client, secret } = await makeClient(service, auth, { scopes: ["snapshots:read"] });
+  const agent = await agentOf(t, world, { id: client.id, secret });
+  const from = writeTree(path.join(agent.folder, "e-defter"), { [`Luca/${firm}/a.xml`]: "a" });
+  for (const more of [[], ["--per-taxpayer"]]) {
+    const ran = await agent.run(["backup", from, "--source", "e-defter", "--threads", "0", ...more]);
+    assert.equal(ran.code, 4, ran.stderr);
+    assert.match(ran.stderr, /emanet login/);
+  }
+});
+
 test("wrong usage is refused before anything is sent", async (t) => {
   const agent = await agentOf(t, world);
   const codes = async (...args: readonly string[]) => (await agent.run(["backup", ...args, "--source", "x"])).code;

@@ -71,6 +71,7 @@ test("a line delivers everything in order and counts it; a round trip delays an 
   const line = await lines.open((server.address() as net.AddressInfo).port);
   await line.setRoundTrip(40);
   const client = net.connect(line.port, "127.0.0.1");
+  t.after(() => client.destroy());
   const began = performance.now();
   const sent = Array.from({ length: 200 }, (_, i) => `${i};`).join("");
   for (const word of sent.match(/\d+;/g) ?? []) client.write(word);
@@ -79,15 +80,15 @@ test("a line delivers everything in order and counts it; a round trip delays an 
   while (received.length < sent.length) received += (await once(client, "data"))[0];
   assert.equal(received, sent);
   assert.ok(performance.now() - began >= 79, `${performance.now() - began} ms`);
-  client.destroy();
   assert.deepEqual(await line.counts(), { port: line.port, sentBytes: sent.length, receivedBytes: sent.length });
 });
 
 test("CPU seconds and memory of a server include its children, also those that ended", {
   skip: !existsSync("/proc/self/stat") && "without /proc",
-}, async () => {
+}, async (t) => {
   const busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
-  const child = spawn("sh", ["-c", `sh -c '${busy}; :'; ${busy}; echo done; read line`]);
+  const child = spawn("sh", ["-c", `sh -c '${busy}; :'; echo done; read line`]);
+  t.after(() => child.kill());
   await once(child.stdout, "data");
   const { own, all } = cpuOfTree(child.pid ?? 0);
   assert.ok(own > 0.02 && all >= own, `${own} s of ${all} s`);

@@ -145,12 +145,13 @@ test("an upload goes on while another screen is open, pauses on what waiting doe
   await page.reload();
   await openDialog(page);
   await page.locator("input[type=file]:not([webkitdirectory])").setInputFiles(path.join(folder, "LOGODB.bak"));
+  const full = { status: 409, code: "quota_exceeded", title: "Kasa dolu", detail: "Kasada yer yok." };
   await page.route("**/files/LOGODB.bak", (route) =>
     route.request().method() === "PATCH"
       ? route.fulfill({
           status: 409,
           contentType: "application/problem+json",
-          body: JSON.stringify({ status: 409, code: "quota_exceeded", title: "Kasa dolu", detail: "Kasada yer yok." }),
+          body: JSON.stringify(full),
         })
       : route.continue(),
   );

@@ -78,8 +78,14 @@ export function errorText(error: unknown): {
   readonly requestId: string | null;
 } {
   if (isProblem(error)) {
-    const { title, detail, request_id: id } = error.problem;
-    return { title: visibleName(title), detail: visibleName(detail), requestId: visibleName(id) };
+    const { title, detail } = error.problem;
+    // An answer that something between the page and the service made may have no number.
+    const id: string | undefined = error.problem.request_id;
+    return {
+      title: visibleName(title),
+      detail: visibleName(detail),
+      requestId: id === undefined ? null : visibleName(id),
+    };
   }
   if (error instanceof ConnectionError)
     return { title: t.states.noAnswer, detail: t.states.noAnswerDetail, requestId: null };

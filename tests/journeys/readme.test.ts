@@ -76,6 +76,14 @@ async function npmStart(cleanup: Cleanup, cwd: string, env: NodeJS.ProcessEnv): 
   await Promise.race([ready, ended.then(() => assert.fail(`npm start ended: ${printed}`))]);
 }
 
+const units: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6 };
+
+/** From the line of a summary. */
+function sentBytes(output = ""): number {
+  const [, number, unit = ""] = /sent +([\d.]+) (B|KB|MB)\b/.exec(output) ?? [];
+  return Number(number) * (units[unit] ?? Number.NaN);
+}
+
 test("README: after `npm start`, five lines back up a folder with a progress bar, change a file, back up again, find it and restore it", async (t) => {
   const cleanup = inReverse(t);
   const folder = await temporaryFolder(cleanup);
@@ -98,8 +106,7 @@ test("README: after `npm start`, five lines back up a folder with a progress bar
   for (const output of [first, second])
     assert.match(output ?? "", /\[[#.]{20}\] .*\d+ % .*files.*\/s/, "a bar is drawn");
   assert.match(first ?? "", /belgeler is backed up/);
-  const sentKilobytes = (output = "") => Number(/sent +([\d.]+) KB/.exec(output)?.[1]);
-  assert.ok(sentKilobytes(second) < sentKilobytes(first) / 4, "the second backup sends what changed");
+  assert.ok(sentBytes(second) < sentBytes(first) / 4, "the second backup sends what changed");
   assert.match(found ?? "", /belgeler: ROLES\.md/);
   assert.match(restored ?? "", /1 files restored/);
   assert.match(readFileSync(path.join(folder, "geri/ROLES.md"), "utf8"), /\nyeni\n$/);

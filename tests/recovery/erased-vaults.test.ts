@@ -4,13 +4,14 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { rebuildIndexOf } from "../../packages/server/src/commands.ts";
 import { readConfig } from "../../packages/server/src/config.ts";
 import { eraseVault } from "../../packages/server/src/erasures/jobs.ts";
 import { type ErasureTest, endsAfter, erasureTest } from "../../packages/server/src/erasures/testing.ts";
 import { runTask } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
 import { type TestDatabase, testDatabase } from "../../packages/server/src/testing/database.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
@@ -50,18 +51,20 @@ describe("after rebuild-index an erased vault stays erased, if the process ended
     ["after the proof", null],
   ];
   for (const [when, deletions] of whens)
-    test(when, async () => {
-      const env = await erasureTest({ after });
+    test(when, async (t) => {
+      // Two services use the folder; both end before it is removed.
+      const cleanup = inReverse(t);
+      const env = await erasureTest(cleanup);
       const { vaultId, kept } = await prepared(env);
       if (deletions === null) await env.erase(vaultId);
       else await assert.rejects(env.eraseWith(endsAfter(env.store, deletions), vaultId), /ends here/);
       const { dataDir, clock } = env.service;
       await env.service.running.stop();
-      const database = await testDatabase({ after });
+      const database = await testDatabase(cleanup);
       const outcome = await rebuild(dataDir, database);
       assert.deepEqual([outcome.whole, outcome.unknown_vaults], [true, []]);
       assert.ok(!outcome.vaults.some(({ vault_id: id }) => id === vaultId));
-      const service = await startTestService({ after }, { database, dataDir, clock });
+      const service = await startTestService(cleanup, { database, dataDir, clock });
       const { auth: headers } = await tokenFor(service, { accountId: env.accountId, role: "owner" });
       const get = (at: string) => service.send("GET", at, { headers });
       assert.equal((await get(`/v1/vaults/${vaultId}`)).status, 404);
@@ -76,14 +79,16 @@ describe("after rebuild-index an erased vault stays erased, if the process ended
 test("in a bucket too: a killed erasure is ended by the next run, and nothing of the vault is left", async (t) => {
   const program = await findVersitygw();
   if (program === null) return t.skip("versitygw is not installed: run tools/system-packages.sh");
-  const folder = await temporaryFolder({ after });
+  // The service ends before its bucket does: a job that is running would wait for it.
+  const cleanup = inReverse(t);
+  const folder = await temporaryFolder(cleanup);
   await mkdir(path.join(folder, "bucket"));
   const server = await startVersitygw(program, folder);
-  after(() => server.kill());
+  cleanup.after(() => server.kill());
   process.env.AWS_ACCESS_KEY_ID = server.credentials.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = server.credentials.secretAccessKey;
   const place = `s3://bucket/emanet?endpoint=${encodeURIComponent(server.endpoint)}`;
-  const env = await erasureTest({ after }, { EMANET_STORAGE: place });
+  const env = await erasureTest(cleanup, { EMANET_STORAGE: place });
   const { vaultId, kept } = await prepared(env);
   await assert.rejects(env.eraseWith(endsAfter(env.store, 1), vaultId), /ends here/);
   await env.erase(vaultId);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
 import { type OpenedStore, openStore } from "@emanet/storage/open";
 import type { Config } from "./config.ts";
-import type { Clock, Random } from "./kernel/clock.ts";
+import { type Random, systemClock } from "./kernel/clock.ts";
 import type { DataFolder } from "./kernel/data-folder.ts";
 import { StartError } from "./kernel/start-error.ts";
 
@@ -20,7 +20,6 @@ export interface Storage {
 }
 
 interface Sources {
-  readonly clock: Clock;
   readonly random: Random;
 }
 
@@ -45,13 +44,15 @@ export function storageOf(config: Config, folder: DataFolder, sources: Sources):
   };
 }
 
-async function openConfigured(config: Config, folder: DataFolder, { clock, random }: Sources): Promise<OpenedStore> {
+async function openConfigured(config: Config, folder: DataFolder, { random }: Sources): Promise<OpenedStore> {
   const spoolFolder = config.spoolDir ?? folder.path("spool");
   try {
     await mkdir(spoolFolder, { recursive: true, mode: ownerOnlyFolder });
     return await openStore(config.storage ?? `file:${folder.path("objects")}`, {
       spoolFolder,
-      now: () => clock.now().getTime(),
+      // Ages of files and of S3's uploads are by real time. A test clock that is weeks ahead would make those that are being
+      // written leftovers.
+      now: () => systemClock.now().getTime(),
       random: () => random.bytes(4).readUInt32BE() / 2 ** 32,
       randomBytes: (count) => random.bytes(count),
       sleep: (ms, signal) => sleep(ms, undefined, { signal }),

@@ -177,7 +177,7 @@ async function openFoundation(
   const pools = await openPools({ target, log, ...(options.databaseWaitMs && { waitMs: options.databaseWaitMs }) });
   stack.defer(() => pools.close());
   await migrateOrRefuse(config, options.role, pools, log);
-  const storage = storageOf(config, folder, { clock: wallClock, random });
+  const storage = storageOf(config, folder, { random });
   stack.defer(() => storage.close());
   const keys = await openServiceKeys({ config, folder, pools, storage, clock: wallClock, random, log });
   const secrets = createSecrets(keys.rootKey, random);

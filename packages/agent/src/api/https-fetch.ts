@@ -8,7 +8,7 @@
 
 import http from "node:http";
 import https from "node:https";
-import { rootCertificates } from "node:tls";
+import { createSecureContext, rootCertificates } from "node:tls";
 import type { Throttle } from "./throttle.ts";
 
 export interface HttpsFetchOptions {
@@ -39,7 +39,9 @@ const maxAnswerBytes = 80 * 1024 * 1024;
 
 export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions): HttpsFetch {
   const options = { keepAlive: true, maxSockets: maxConnections, scheduling: "lifo" } as const;
-  const secure = new https.Agent({ ...options, ...(ca !== null && { ca: [...rootCertificates, ca] }) });
+  // Given as a list, the certificates would be parsed for every connection, and be a part of its name in the pool.
+  const secureContext = ca === null ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
+  const secure = new https.Agent({ ...options, ...(secureContext && { secureContext }) });
   const plain = new http.Agent(options);
   let serviceTime: number | null = null;
   const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {

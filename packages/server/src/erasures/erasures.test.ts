@@ -15,7 +15,7 @@ import { listIn } from "../testing/lists.ts";
 import { settledMessages } from "../testing/sent-messages.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { vaultBytes } from "../vaults/index.ts";
-import { checkErased, eraseVault } from "./jobs.ts";
+import { checkErased, eraseVault, findVaultsToErase } from "./jobs.ts";
 import { dayMs, type ErasureTest, endsAfter, erasureTest, hourMs } from "./testing.ts";
 
 const verifier = path.resolve(import.meta.dirname, "../../../../docs/receipts/verify.mjs");
@@ -81,6 +81,16 @@ test("a deleted vault is erased once its snapshots have expired: keys, objects, 
   const actions = (await auditOf(env)).map((each) => each.split(" ")[0]);
   assert.ok(actions.includes("vault.erasure_begun") && actions.includes("vault.erased"));
   assert.ok((await settledMessages(env.service)).some(({ text }) => text.includes(shown?.id ?? "?")));
+});
+
+test("the worker finds a deleted vault by itself and erases it", async () => {
+  const env = await erasureTest({ after });
+  const vaultId = await env.newVault("Eski");
+  await env.backUpInto(vaultId, "defter", { f: "1" });
+  await env.deleteVault(vaultId);
+  await runTask(env, findVaultsToErase, {});
+  await env.until(async () => ((await env.erasure(vaultId))?.state === "erased" ? true : null));
+  assert.deepEqual(await env.objects(vaultId), []);
 });
 
 test("owners and staff read proofs; managers and other accounts do not", async () => {

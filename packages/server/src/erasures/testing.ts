@@ -2,15 +2,17 @@
 
 import assert from "node:assert/strict";
 import type { ObjectStore } from "@emanet/engine/object-store";
+import { systemRandom } from "../kernel/clock.ts";
+import { createTransactions } from "../kernel/tx.ts";
 import { dayMs, hourMs, type RetentionTest, retentionTest } from "../retention/testing.ts";
 import { runTask, tarOf } from "../snapshots/testing.ts";
-import type { Cleanup } from "../testing/database.ts";
+import { type Cleanup, silentLog } from "../testing/database.ts";
 import type { TestService } from "../testing/running.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { vaultBytes } from "../vaults/index.ts";
 import { makeVault } from "../vaults/testing.ts";
-import { eraseVault, findVaultsToErase } from "./jobs.ts";
-import type { ErasureRow } from "./store.ts";
+import { eraseVault } from "./jobs.ts";
+import { type ErasureRow, vaultsToErase } from "./store.ts";
 
 export { dayMs, hourMs };
 
@@ -56,15 +58,8 @@ export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<st
     /** The same with another store in its place. */
     eraseWith: (other: ObjectStore, vaultId: string) =>
       runTask({ service: withStore(service, other) }, eraseVault, { accountId, vaultId }),
-    /** The vaults that the finder has enqueued a job for. */
-    async found(): Promise<readonly string[]> {
-      await env.rows("delete from emanet.jobs where task = 'erasures.erase_vault'");
-      await runTask(env, findVaultsToErase, {});
-      const rows = await env.rows<{ vault: string }>(
-        "select payload ->> 'vaultId' as vault from emanet.jobs where task = 'erasures.erase_vault' order by 1",
-      );
-      return rows.map(({ vault }) => vault);
-    },
+    /** The vaults that the finder would enqueue a job for. */
+    found: () => foundVaults(service),
     async objects(vaultId: string): Promise<readonly string[]> {
       const names: string[] = [];
       for await (const { name } of store.list(prefixOf(vaultId))) names.push(name);
@@ -73,6 +68,13 @@ export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<st
     erasure: async (vaultId: string) =>
       (await env.rows<ErasureRow>("select * from emanet.erasures where vault_id = $1", [vaultId]))[0],
   };
+}
+
+async function foundVaults({ database, clock }: TestService): Promise<readonly string[]> {
+  const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
+  const { signal } = new AbortController();
+  const rows = await transactions.read({ signal }, { kind: "system" }, (tx) => vaultsToErase(tx, 100));
+  return rows.map(({ vault_id: id }) => id).sort();
 }
 
 async function deleteNow(env: RetentionTest, vaultId: string): Promise<string> {

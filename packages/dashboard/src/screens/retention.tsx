@@ -1,4 +1,4 @@
-/** Retention and verification: whether everything is intact, what is kept how long, what waits, what nobody can remove. */
+/** Retention and verification: the last verification of each vault, its rules, acts that wait, snapshots with a hold or a lock. */
 
 import type { Vault } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";

@@ -11,10 +11,10 @@ import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { CopyButton, Empty, QueryView } from "../parts/states.tsx";
-import { useListKeys } from "../shell/keys.ts";
 import { t } from "../strings/index.ts";
 import { f } from "../strings/staff.ts";
 import { type AccountAct, AccountActDialog } from "./staff-account-acts.tsx";
+import { StaffList } from "./staff-list.tsx";
 
 type Shown = "all" | "active" | "suspended";
 
@@ -41,42 +41,25 @@ export function StaffAccounts() {
           return list.length === 0 ? (
             <Empty icon={<Building2 size={28} aria-hidden="true" />} title={f.nothing} />
           ) : (
-            <Accounts list={list} />
+            <StaffList
+              label={f.accounts}
+              list={list}
+              item={(account) => (
+                <>
+                  <strong>
+                    <ShownName name={account.name} />
+                  </strong>
+                  <span>{t.packages[account.package] ?? account.package}</span>
+                  <StateTag state={account.state} />
+                </>
+              )}
+              detail={(account) => <Detail account={account} />}
+            />
           );
         }}
       </QueryView>
       <MoreButton query={accounts} />
     </>
-  );
-}
-
-function Accounts({ list }: { readonly list: readonly Account[] }) {
-  const [chosenId, setChosenId] = useState<string | null>(null);
-  const chosen = list.find(({ id }) => id === chosenId) ?? list[0];
-  const place = chosen === undefined ? 0 : list.indexOf(chosen);
-  useListKeys(list.length, place, (at) => setChosenId(list[at]?.id ?? null));
-  return (
-    <div className="staff-columns">
-      <ul className="card staff-list" aria-label={f.accounts}>
-        {list.map((account) => (
-          <li key={account.id}>
-            <button
-              type="button"
-              className="staff-item"
-              aria-current={account === chosen}
-              onClick={() => setChosenId(account.id)}
-            >
-              <strong>
-                <ShownName name={account.name} />
-              </strong>
-              <span>{t.packages[account.package] ?? account.package}</span>
-              <StateTag state={account.state} />
-            </button>
-          </li>
-        ))}
-      </ul>
-      {chosen !== undefined && <Detail key={chosen.id} account={chosen} />}
-    </div>
   );
 }
 

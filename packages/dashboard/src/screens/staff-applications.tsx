@@ -13,9 +13,9 @@ import { ReasonDialog } from "../parts/reason-dialog.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { Empty, QueryView } from "../parts/states.tsx";
-import { useListKeys } from "../shell/keys.ts";
 import { t } from "../strings/index.ts";
 import { f } from "../strings/staff.ts";
+import { StaffList } from "./staff-list.tsx";
 
 const isOpen = ({ status }: AdminApplication): boolean => status === "submitted" || status === "under_review";
 
@@ -43,44 +43,27 @@ export function StaffApplications() {
           return list.length === 0 ? (
             <Empty icon={<Inbox size={28} aria-hidden="true" />} title={f.nothing} />
           ) : (
-            <Queue list={list} />
+            <StaffList
+              label={f.applications}
+              list={list}
+              item={(application) => (
+                <>
+                  <strong>
+                    <ShownName name={application.company_name} />
+                  </strong>
+                  <span>
+                    {dayAndTime(application.created_at)} · {t.packages[application.package] ?? application.package}
+                  </span>
+                  <StatusTag status={application.status} />
+                </>
+              )}
+              detail={(application) => <Detail application={application} />}
+            />
           );
         }}
       </QueryView>
       <MoreButton query={applications} />
     </>
-  );
-}
-
-function Queue({ list }: { readonly list: readonly AdminApplication[] }) {
-  const [chosenId, setChosenId] = useState<string | null>(null);
-  const chosen = list.find(({ id }) => id === chosenId) ?? list[0];
-  const place = chosen === undefined ? 0 : list.indexOf(chosen);
-  useListKeys(list.length, place, (at) => setChosenId(list[at]?.id ?? null));
-  return (
-    <div className="staff-columns">
-      <ul className="card staff-list" aria-label={f.applications}>
-        {list.map((application) => (
-          <li key={application.id}>
-            <button
-              type="button"
-              className="staff-item"
-              aria-current={application === chosen}
-              onClick={() => setChosenId(application.id)}
-            >
-              <strong>
-                <ShownName name={application.company_name} />
-              </strong>
-              <span>
-                {dayAndTime(application.created_at)} · {t.packages[application.package] ?? application.package}
-              </span>
-              <StatusTag status={application.status} />
-            </button>
-          </li>
-        ))}
-      </ul>
-      {chosen !== undefined && <Detail key={chosen.id} application={chosen} />}
-    </div>
   );
 }
 

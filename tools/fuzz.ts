@@ -2,7 +2,7 @@
  * Runs the fuzzer Schemathesis against the real service: every operation of `openapi.json`, as an
  * owner, as staff and without a token. It fails on a server error and on any answer that the document does not have.
  *
- * Usage: `node tools/run.mjs tools/fuzz.ts [--seconds=N] [--caller=owner|staff|anonymous|leaving]`; the seconds are for all callers together.
+ * Usage: `node tools/run.mjs tools/fuzz.ts [--seconds=N] [--caller=owner|staff|anonymous|leaving] [--seed=N]`; the seconds are for all callers together.
  */
 
 import { execFile, spawn } from "node:child_process";
@@ -20,8 +20,8 @@ import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The same requests every time, so that a finding can be repeated. */
-const seed = 20261116;
+/** The same requests every time, so that a finding can be repeated; others with `--seed`. */
+const defaultSeed = 20261116;
 
 /** For all callers together. */
 const defaultSeconds = 120;
@@ -198,7 +198,14 @@ async function fuzz({ client, document, caFile, command }: Target, caller: Calle
   const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map((one) => one.operationId));
   console.log(`\n-- ${caller.name}, ${seconds} s`);
   const code = await runBounded(command, seconds, [
-    ...["--no-color", "run", document, `--url=${client.url}`, `--tls-verify=${caFile}`, `--seed=${seed}`],
+    ...[
+      "--no-color",
+      "run",
+      document,
+      `--url=${client.url}`,
+      `--tls-verify=${caFile}`,
+      `--seed=${seedOf(process.argv)}`,
+    ],
     ...[`--max-time=${seconds}`, `--checks=${checks.join(",")}`, "--phases=coverage,fuzzing", "--max-redirects=0"],
     // One thread: Python 3.11 fails now and then where two parse at once ("AST constructor recursion depth mismatch").
     ...["--request-timeout=30", "--workers=1", "--generation-database=none", "--warnings=off"],
@@ -213,6 +220,10 @@ async function fuzz({ client, document, caFile, command }: Target, caller: Calle
     `fuzz: ${caller.name} was signed out during the run (${me.status}): run the operation that did it separately`,
   );
   return 1;
+}
+
+function seedOf(args: readonly string[]): number {
+  return Number(args.find((arg) => arg.startsWith("--seed="))?.slice("--seed=".length) ?? defaultSeed);
 }
 
 interface Operation {

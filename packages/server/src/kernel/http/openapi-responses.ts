@@ -202,12 +202,17 @@ function problemResponse(
   };
 }
 
+/** Of what the transport refuses before it knows the address: never a page. */
+const parserCodes = ["malformed_request", "headers_too_large", "request_timeout"] as const;
+
 /** A problem as a page: what the kernel's stages may answer to a person. */
 function pageResponse(status: number, components: Components): JsonObject {
+  const isOfParser = parserCodes.some((code) => components.declared.problems[code].status === status);
+  const ofParser = { "application/problem+json": { schema: components.schema(components.problemSchema, "answer") } };
   return {
     description: "A page that says what is wrong and what to do.",
     headers: responseHeaders(components, headersOfStatus(status)),
-    content: { "text/html": {} },
+    content: { "text/html": {}, ...(isOfParser && ofParser) },
   };
 }
 

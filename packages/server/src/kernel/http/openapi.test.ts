@@ -230,7 +230,9 @@ describe("operations", () => {
     }
   });
 
-  test("what people see declares every refusal as a page, and explains it", () => {
+  test("what people see declares every refusal as a page, those of an unread request also as a problem", () => {
+    // Nothing but the head was read, so nobody knows that the address is a page's.
+    const unread = [400, 408, 431];
     const pages = everything.filter(({ spec }) => spec.wire === "pages");
     assert.ok(pages.length > 10);
     for (const { spec, explain } of pages) {
@@ -238,7 +240,8 @@ describe("operations", () => {
       const responses = responsesOf(spec);
       for (const code of declaredProblems(spec, declared.oauthScopes)) {
         const { status } = problems[code];
-        assert.deepEqual(Object.keys(responses[String(status)]?.content ?? {}), ["text/html"], `${spec.id} ${status}`);
+        const types = ["text/html", ...(unread.includes(status) ? ["application/problem+json"] : [])];
+        assert.deepEqual(Object.keys(responses[String(status)]?.content ?? {}), types, `${spec.id} ${status}`);
       }
     }
   });

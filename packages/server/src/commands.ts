@@ -3,6 +3,7 @@
 import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { Config } from "./config.ts";
+import { eraseRows } from "./erasures/index.ts";
 import { addStaff } from "./identity/index.ts";
 import { monotonicMs } from "./kernel/clock.ts";
 import { syncFolder } from "./kernel/durable-file.ts";
@@ -94,7 +95,16 @@ async function withRecovery(
     };
     const vaults = await openVaults(foundation);
     const store = await storage.open();
-    const result = await work({ owner: pools.owner, transactions, secrets, random, vaults, store, onProgress });
+    const { signal } = new AbortController();
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const parts = {
+      ...{ owner: pools.owner, transactions, secrets, random, vaults, store, onProgress },
+      eraseRows: ({ accountId, vaultId }: { readonly accountId: string; readonly vaultId: string }) =>
+        eraseRows((inside) => transactions.run(context, { kind: "account", accountId }, inside), {
+          ...{ accountId, vaultId, signal },
+        }),
+    };
+    const result = await work(parts);
     return { text: json ? JSON.stringify(result) : describeRecovery(result), isWhole: result.whole };
   });
 }
@@ -113,6 +123,7 @@ function describeRecovery(result: RebuildResult | RecoverResult): string {
     if (vault.lost_frames > 0)
       lines.push(`${name} ${vault.lost_frames} frames are missing; the next backup may heal them`);
   }
+  for (const vault of result.lost_vaults) lines.push(`vault ${vault.vault_id} cannot be opened: ${vault.reason}`);
   for (const name of result.damaged_records) lines.push(`${name} does not open`);
   if ("unknown_vaults" in result)
     for (const id of result.unknown_vaults) lines.push(`vault ${id} belongs to no account that is known`);

@@ -1534,7 +1534,7 @@ export interface EmanetApi {
      *
      * The hold ends in 72 hours. Every owner is mailed, and any owner cancels it until then. Only owners, with a fresh second factor.
      *
-     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `snapshot_expired`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
      */
     readonly releaseHold: Operation<{
       /** Id of the snapshot. */
@@ -2321,7 +2321,7 @@ export interface EmanetApi {
     /**
      * List erased vaults. `GET /v1/erasures`
      *
-     * Vaults whose keys, content and names were destroyed, at the end of a deletion or of the 90 days of a closed account, each with a signed proof. It can be read as long as the account has an owner. Owners only.
+     * Vaults whose keys, content and names were destroyed, at the end of a deletion or of the 90 days of a closed account, each with a signed proof. Owners of a closed account can read them for 30 days after its last vault was erased; each is mailed to them too. Owners only.
      *
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `validation_failed`, or a code of every operation.
      */

@@ -188,6 +188,7 @@ export const backgroundActions: readonly string[] = [
   ...[
     "account.created",
     "account.closed",
+    "account.erased",
     "audit.check_failed",
     "ban.set",
     "receipt_key.created",

@@ -2,6 +2,7 @@
 
 import { recurring } from "../kernel/jobs/index.ts";
 import { checkChains } from "./check-job.ts";
+import { eraseAccounts } from "./erase-accounts.ts";
 import { checkpointAct, checkpointChanges, removeExpiredExports, storeCheckpoints } from "./jobs.ts";
 
 const hourMs = 60 * 60_000;
@@ -13,4 +14,5 @@ export const auditRecurrences = [
   recurring(checkpointChanges, { everyMs: hourMs }),
   recurring(checkChains, { everyMs: dayMs }),
   recurring(removeExpiredExports, { everyMs: hourMs }),
+  recurring(eraseAccounts, { everyMs: hourMs }),
 ];

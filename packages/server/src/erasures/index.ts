@@ -11,6 +11,7 @@
  * - While the keys of a vault are there, its own signed chain (for a closing that of the default vault) decides whether it may be erased. What
  *   the database alone says destroys nothing.
  * - Nothing is erased that is held, locked or under a floor.
+ * - What the service decided is sealed in the row: nothing is destroyed and no proof is signed by a row that somebody else wrote.
  * - Before the first key is destroyed the database and the account's record in the store say that the vault is erased. So no rebuild brings it
  *   back, and a process that ends in between is followed by the next run.
  * - A proof is signed only after the store was listed and has nothing of the vault.
@@ -18,6 +19,8 @@
 
 import { recurring } from "../kernel/jobs/index.ts";
 import { checkErased, eraseVault, findVaultsToErase } from "./jobs.ts";
+
+export { eraseRows } from "./row-store.ts";
 
 const hourMs = 3_600_000;
 

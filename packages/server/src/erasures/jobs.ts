@@ -13,7 +13,8 @@ import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { writeRecordOf } from "../recovery/index.ts";
 import { deleteVaultRows, type ErasureDecision, erasureDecision } from "../retention/index.ts";
-import { earliestTime, findAnyDefaultVault, vaultBytes } from "../vaults/index.ts";
+import { earliestTime, findAnyDefaultVault, findAnyVault, vaultBytes } from "../vaults/index.ts";
+import { type Decided, openDecided, sealDecided } from "./decided.ts";
 import { proofOf } from "./proof.ts";
 import { eraseRows } from "./row-store.ts";
 import {
@@ -22,7 +23,9 @@ import {
   endErasure,
   erasedToCheck,
   findErasure,
+  hasOtherVaults,
   insertErasure,
+  noteAsked,
   noteChecked,
   noteKeysDestroyed,
   vaultsToErase,
@@ -76,60 +79,87 @@ export const eraseVault = task<Payload, Ports>("erasures.erase_vault", {
       run: (work) => ports.transactions.run(context, access, work),
       read: (work) => ports.transactions.read(context, access, work),
     };
-    const { row: begun, epoch } = await beginErasure(steps);
-    if (begun === null || begun.state === "erased") return;
+    const begun = await beginErasure(steps);
+    if (begun === null) return;
     // A rebuild from the store must know of it before the keys are gone.
     await writeRecordOf(ports, accountId, signal);
     ports.services.vaults.forget(accountId, vaultId);
-    await destroyKeys(steps, epoch);
-    await steps.run((tx) => noteKeysDestroyed(tx, begun.id));
+    await destroyKeys(steps, begun.epoch);
+    const decided = await noteDestroyed(steps, begun.decided);
     await destroy(steps, prefixOf(vaultId));
     await eraseRows(steps.run, { accountId, vaultId, signal });
-    await finish(steps, begun.id);
+    await finish(steps, decided);
   },
 });
 
 interface Begun {
-  /** The erasure that has begun, or a new one. Null: it may not begin. */
-  readonly row: ErasureRow | null;
+  readonly decided: Decided;
   /** The newest epoch of the keys. */
   readonly epoch: number;
 }
 
-async function beginErasure(steps: Steps): Promise<Begun> {
-  const { accountId, vaultId, run, read, log } = steps;
-  const before = await read((tx) => findErasure(tx, accountId, vaultId));
-  if (before?.state === "erased") return { row: before, epoch: 1 };
-  const vault = await steps.ports.services.vaults.openToErase(accountId, vaultId);
+/** The erasure that has begun, or a new one. Null: it may not begin, or has ended. */
+async function beginErasure(steps: Steps): Promise<Begun | null> {
+  const { accountId, vaultId, ports, run, read } = steps;
+  const { before, known } = await read(async (tx) => ({
+    before: await findErasure(tx, accountId, vaultId),
+    known: await findAnyVault(tx, accountId, vaultId),
+  }));
+  if (before?.state === "erased" || known === undefined) return null;
+  const decided = before === undefined ? null : openDecided(ports.secrets, before);
+  // Somebody else has written the row.
+  if (before !== undefined && decided === null) throw refused(steps);
+  const vault = await ports.services.vaults.openToErase(accountId, vaultId);
+  const epoch = Math.max(vault?.keys.epoch ?? 1, known.key_epoch);
   // Without keys there is nothing left to protect, and no chain to ask.
-  const epoch = vault?.keys.epoch ?? 1;
-  if (vault === null && before !== undefined) return { row: before, epoch };
-  const decision = await decide(steps, vault);
-  if (decision === null) {
-    if (before === undefined) return { row: null, epoch };
-    // Somebody has written the row: the service asks the chain before it does so.
-    log.error("erasure_refused", { target_id: vaultId });
-    throw new PermanentJobError("erasure_refused");
+  if (vault === null && decided !== null) return { decided, epoch };
+  // Its keys were there. Who cannot ask the chain does not know what it keeps.
+  if (vault === null && known.keys_made_at !== null) throw refused(steps);
+  if ((await run((tx) => decide(steps, tx, vault))) === null) {
+    // The service asks the chain before it begins.
+    if (decided !== null) throw refused(steps);
+    await run((tx) => noteAsked(tx, vaultId));
+    return null;
   }
-  if (before !== undefined) return { row: before, epoch };
+  if (decided !== null) return { decided, epoch };
   const counts = await countObjects(steps);
   const made = await run(async (tx) => {
-    const row = await insertErasure(tx, { id: steps.ports.random.uuid(), accountId, vaultId, ...decision, ...counts });
+    // Asked again, with the lock that holds and locks take: one that was accepted meanwhile is in the chain, and one that comes later finds no vault.
+    const decision = await decide(steps, tx, vault);
+    if (decision === null) return null;
+    const id = ports.random.uuid();
+    const fresh = { ...{ id, accountId, vaultId, ...decision, ...counts }, begunAt: tx.now, keysDestroyedAt: null };
+    const row = await insertErasure(tx, fresh, sealDecided(ports.secrets, fresh));
     await deleteVaultRows(tx, { accountId, vaultId, sourceId: null });
     const metadata = { cause: decision.cause, act_id: decision.actId };
     tx.audit({ action: "vault.erasure_begun", targets: targetsOf(row), metadata });
-    return row;
+    return openDecided(ports.secrets, row);
   });
-  return { row: made, epoch };
+  return made && { decided: made, epoch };
 }
 
-/** What the signed chains decide; null: the vault stays. */
-async function decide(steps: Steps, vault: Vault | null): Promise<ErasureDecision | null> {
-  const { accountId, vaultId, ports, signal, now, read } = steps;
-  return read(async (tx) => {
-    const standard = await findAnyDefaultVault(tx, accountId);
-    const ofClosing = standard === undefined ? null : await ports.services.vaults.openToErase(accountId, standard.id);
-    return erasureDecision({ vault, ofClosing, vaultId, now, signal }, tx);
+function refused({ log, vaultId }: Steps): PermanentJobError {
+  log.error("erasure_refused", { target_id: vaultId });
+  return new PermanentJobError("erasure_refused");
+}
+
+/** What the signed chains decide; null: the vault stays. Until the end of the transaction nobody holds or locks anything in it. */
+async function decide(steps: Steps, tx: Tx, vault: Vault | null): Promise<ErasureDecision | null> {
+  const { accountId, vaultId, ports, signal, now } = steps;
+  const standard = await findAnyDefaultVault(tx, accountId);
+  // Its chain decides about the others: it goes last.
+  if (standard?.id === vaultId && (await hasOtherVaults(tx, accountId))) return null;
+  const ofClosing = standard === undefined ? null : await ports.services.vaults.openToErase(accountId, standard.id);
+  return erasureDecision({ vault, ofClosing, vaultId, now, signal }, tx);
+}
+
+/** The time of the first run that has come so far stays. */
+async function noteDestroyed({ ports, run }: Steps, decided: Decided): Promise<Decided> {
+  if (decided.keysDestroyedAt !== null) return decided;
+  return run(async (tx) => {
+    const noted = { ...decided, keysDestroyedAt: tx.now };
+    await noteKeysDestroyed(tx, decided.id, tx.now, sealDecided(ports.secrets, noted));
+    return noted;
   });
 }
 
@@ -168,17 +198,16 @@ async function destroy({ store, signal }: Pick<Steps, "store" | "signal">, prefi
   return deleted;
 }
 
-async function finish(steps: Steps, id: string): Promise<void> {
-  const { accountId, vaultId, ports, run, read } = steps;
-  const row = await read((tx) => findErasure(tx, accountId, vaultId));
-  if (row === undefined || row.id !== id) throw new Error("an erasure that has begun is gone");
+async function finish(steps: Steps, decided: Decided): Promise<void> {
+  const { accountId, vaultId, ports, run } = steps;
+  const { id, cause, actId, objects, bytes } = decided;
   const erasedAt = steps.clock.now();
-  const payload = proofOf({ ...row, erased_at: erasedAt }, ports.publicUrl());
+  const payload = proofOf(decided, erasedAt, ports.publicUrl());
   const proof = await ports.services.receipts.sign({ typ: "emanet-erasure+jws" }, payload);
   await run(async (tx) => {
     if (!(await endErasure(tx, id, { proof, erasedAt }))) return;
-    const metadata = { cause: row.cause, act_id: row.act_id, objects: row.objects, bytes: row.bytes };
-    tx.audit({ action: "vault.erased", targets: targetsOf(row), metadata });
+    const metadata = { cause, act_id: actId, objects, bytes };
+    tx.audit({ action: "vault.erased", targets: targetsOf({ id, vault_id: vaultId }), metadata });
     for (const { role, state, email: to, language } of await listOwnersAnd(tx, accountId, [])) {
       if (role !== "owner" || state !== "active") continue;
       const values = { vault_id: vaultId, erasure_id: id, proof };
@@ -188,7 +217,7 @@ async function finish(steps: Steps, id: string): Promise<void> {
   });
 }
 
-function targetsOf(row: ErasureRow) {
+function targetsOf(row: Pick<ErasureRow, "id" | "vault_id">) {
   return [
     { type: "erasure", id: row.id },
     { type: "vault", id: row.vault_id },
@@ -223,7 +252,7 @@ export const findVaultsToErase = task<Readonly<Record<string, never>>, Ports>("e
   },
 });
 
-/** An old copy of the store has the objects of erased vaults: they are destroyed again. */
+/** An old copy of the store has the objects of erased vaults, and an old dump their names: both are erased again. */
 export const checkErased = task<Readonly<Record<string, never>>, Ports>("erasures.check_erased", {
   parse: noPayload,
   retry: retryAfter(),
@@ -235,10 +264,19 @@ export const checkErased = task<Readonly<Record<string, never>>, Ports>("erasure
     const due = await ports.transactions.read(context, access, (tx) =>
       erasedToCheck(tx, new Date(tx.now.getTime() - checkAfterMs), vaultsPerRun),
     );
-    for (const { id, vault_id: vaultId } of due) {
+    for (const row of due) {
       signal.throwIfAborted();
-      const count = await destroy({ store, signal }, prefixOf(vaultId));
-      if (count > 0) log.error("erased_objects_were_back", { target_id: vaultId, count });
+      const { id, account_id: accountId, vault_id: vaultId } = row;
+      if (openDecided(ports.secrets, row) === null) {
+        // Somebody else has written the row: there may be a good vault.
+        log.error("erasure_refused", { target_id: vaultId });
+      } else {
+        const count = await destroy({ store, signal }, prefixOf(vaultId));
+        if (count > 0) log.error("erased_objects_were_back", { target_id: vaultId, count });
+        const ofAccount = { kind: "account", accountId } as const;
+        const run = <T>(work: (tx: Tx) => Promise<T>) => ports.transactions.run(context, ofAccount, work);
+        if (row.checked_at === null) await eraseRows(run, { accountId, vaultId, signal });
+      }
       await ports.transactions.run(context, access, (tx) => noteChecked(tx, id));
     }
   },

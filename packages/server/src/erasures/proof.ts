@@ -1,16 +1,17 @@
 /** What a proof of erasure says. It has ids and counts, and no names: it is shown to others. */
 
-import type { ErasureRow } from "./store.ts";
+import type { Decided } from "./decided.ts";
 
-export function proofOf(row: ErasureRow, issuer: string) {
-  if (row.erased_at === null || row.keys_destroyed_at === null) throw new Error("the vault is not erased yet");
+export function proofOf(decided: Decided, erasedAt: Date, issuer: string) {
+  const { cause, keyObjects, objects, bytes, snapshots } = decided;
+  if (decided.keysDestroyedAt === null) throw new Error("the vault is not erased yet");
   return {
-    ...{ iss: issuer, erasure_id: row.id, account_id: row.account_id, vault_id: row.vault_id },
-    ...{ cause: row.cause, act_id: row.act_id, ordered_by: row.ordered_by },
-    wait_ended_at: row.due_at.toISOString(),
-    begun_at: row.created_at.toISOString(),
-    keys_destroyed_at: row.keys_destroyed_at.toISOString(),
-    erased_at: row.erased_at.toISOString(),
-    erased: { key_objects: row.key_objects, objects: row.objects, bytes: row.bytes, snapshots: row.snapshots },
+    ...{ iss: issuer, erasure_id: decided.id, account_id: decided.accountId, vault_id: decided.vaultId },
+    ...{ cause, act_id: decided.actId, ordered_by: decided.orderedBy },
+    wait_ended_at: decided.dueAt.toISOString(),
+    begun_at: decided.begunAt.toISOString(),
+    keys_destroyed_at: decided.keysDestroyedAt.toISOString(),
+    erased_at: erasedAt.toISOString(),
+    erased: { key_objects: keyObjects, objects, bytes, snapshots },
   };
 }

@@ -17,6 +17,9 @@ type Run = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 /** Of one transaction: some hundred milliseconds. */
 const rowsPerStep = 20_000;
 
+/** A kit is kept sealed for a day with the key of its request, to be answered again. */
+const answersWithKeys = "recovery_kits.download";
+
 /** A name that was erased. It is no name of anything. */
 const erasedName = "erased";
 const erasedTaxId = "0000000000";
@@ -50,6 +53,8 @@ export async function eraseRows(run: Run, { accountId, vaultId, signal }: Erased
     ...snapshotTables.map((table) => ({ table, of: ofSnapshot })),
     ...restoreTables.map((table) => ({ table, of: ofRestore })),
     { table: "download_links", of: sql`(${ofSnapshot} or ${ofRestore})` },
+    // Of other vaults of the account too: the answer is sealed as a whole.
+    { table: "idempotency_keys", of: sql`(account_id = ${accountId} and operation = ${answersWithKeys})` },
     ...["source_aliases"].map((table) => ({ table, of: sql`vault_id = ${vaultId}` })),
   ];
   for (const { table, of } of deletions) {

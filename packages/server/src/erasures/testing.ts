@@ -7,6 +7,7 @@ import { createTransactions } from "../kernel/tx.ts";
 import { dayMs, hourMs, type RetentionTest, retentionTest } from "../retention/testing.ts";
 import { runTask, tarOf } from "../snapshots/testing.ts";
 import { type Cleanup, silentLog } from "../testing/database.ts";
+import { storedRows } from "../testing/rows.ts";
 import type { TestService } from "../testing/running.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { vaultBytes } from "../vaults/index.ts";
@@ -24,8 +25,8 @@ export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<st
     [accountId],
   );
   const store: ObjectStore = (await service.running.services?.recovery.openStore()) ?? assert.fail("no store");
-  // Tests run the jobs themselves, step by step.
-  await env.rows("update emanet.jobs set run_at = 'infinity' where task like 'erasures.%'");
+  // Tests run the jobs themselves, step by step. In the queue no upkeep runs beside an erasure.
+  await env.rows("update emanet.jobs set run_at = 'infinity' where task like 'erasures.%' or task like 'upkeep.%'");
   const prefixOf = (vaultId: string) => `vaults/${vaultBytes(vaultId).toString("hex")}/`;
   return {
     ...env,
@@ -59,7 +60,9 @@ export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<st
     eraseWith: (other: ObjectStore, vaultId: string) =>
       runTask({ service: withStore(service, other) }, eraseVault, { accountId, vaultId }),
     /** The vaults that the finder would enqueue a job for. */
-    found: () => foundVaults(service),
+    found: async () => [...(await foundVaults(service, 100))].sort(),
+    /** The first of them. */
+    firstFound: async () => (await foundVaults(service, 1))[0],
     async objects(vaultId: string): Promise<readonly string[]> {
       const names: string[] = [];
       for await (const { name } of store.list(prefixOf(vaultId))) names.push(name);
@@ -70,11 +73,11 @@ export async function erasureTest(cleanup: Cleanup, settings: Readonly<Record<st
   };
 }
 
-async function foundVaults({ database, clock }: TestService): Promise<readonly string[]> {
+async function foundVaults({ database, clock }: TestService, limit: number): Promise<readonly string[]> {
   const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
   const { signal } = new AbortController();
-  const rows = await transactions.read({ signal }, { kind: "system" }, (tx) => vaultsToErase(tx, 100));
-  return rows.map(({ vault_id: id }) => id).sort();
+  const rows = await transactions.read({ signal }, { kind: "system" }, (tx) => vaultsToErase(tx, limit));
+  return rows.map(({ vault_id: id }) => id);
 }
 
 async function deleteNow(env: RetentionTest, vaultId: string): Promise<string> {
@@ -100,17 +103,64 @@ function withStore(service: TestService, store: ObjectStore): TestService {
   return { ...service, running };
 }
 
-/** A store whose process ends at a deletion of an object of a vault: nothing after so many of them is done. */
-export function endsAfter(store: ObjectStore, deletions: number): ObjectStore {
-  let left = deletions;
+/** A store that says what it is asked to list, before it does. */
+export function tellsLists(store: ObjectStore, told: (prefix: string) => Promise<void>): ObjectStore {
+  return {
+    ...passedOn(store),
+    async *list(prefix, ...more) {
+      await told(prefix);
+      yield* store.list(prefix, ...more);
+    },
+  };
+}
+
+/** A store whose lists lack some names, as a server does that lags. */
+export function hidesInLists(store: ObjectStore, isHidden: (name: string) => boolean): ObjectStore {
+  return {
+    ...passedOn(store),
+    async *list(prefix, ...more) {
+      for await (const entry of store.list(prefix, ...more)) if (!isHidden(entry.name)) yield entry;
+    },
+  };
+}
+
+function passedOn(store: ObjectStore): ObjectStore {
   return {
     put: (...call) => store.put(...call),
     get: (...call) => store.get(...call),
     stat: (...call) => store.stat(...call),
     list: (...call) => store.list(...call),
+    delete: (...call) => store.delete(...call),
+  };
+}
+
+/** A store whose process ends at a deletion of an object of a vault: nothing after so many of them is done. */
+export function endsAfter(store: ObjectStore, deletions: number): ObjectStore {
+  let left = deletions;
+  return {
+    ...passedOn(store),
     delete: async (name, ...more) => {
       if (name.startsWith("vaults/") && left-- <= 0) throw new Error("the process ends here");
       await store.delete(name, ...more);
     },
   };
+}
+
+/** Tables with a row that has the word, in clear or in bytes. Jobs and answers of idempotency live for hours and days. */
+export async function tablesWith(
+  { database }: Pick<TestService, "database">,
+  word: string,
+): Promise<readonly string[]> {
+  const tables = await storedRows<{ name: string }>(
+    database,
+    `select table_name as name from information_schema.tables where table_schema = 'emanet' and table_type = 'BASE TABLE'
+     and table_name not in ('jobs', 'idempotency_keys')`,
+  );
+  const found: string[] = [];
+  const hex = Buffer.from(word).toString("hex");
+  for (const { name } of tables) {
+    const query = `select 1 from emanet."${name}" t where to_jsonb(t)::text like $1 or to_jsonb(t)::text like $2 limit 1`;
+    if ((await storedRows(database, query, [`%${word}%`, `%${hex}%`])).length > 0) found.push(name);
+  }
+  return found;
 }

@@ -54,6 +54,7 @@ type Purpose =
   | "path-keys"
   | "webhook-secret"
   | "account-record"
+  | "erasure"
   | "store-beat";
 
 export interface Secrets {

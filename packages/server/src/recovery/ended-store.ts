@@ -16,6 +16,12 @@ const ended = [
   `update emanet.event_heads set sequence = sequence + ${skippedEvents}, expired_through = sequence + ${skippedEvents}`,
   "update emanet.pending_acts set due_at = now() + interval '72 hours' where state = 'waiting'",
   "update emanet.recovery_kits set ready_at = now() + interval '24 hours' where state = 'waiting'",
+  // People and accounts that were erased after the dump: what it still has of them goes too.
+  `update emanet.audit_identities i set sealed_key = null, sealed_identity = null, erased_at = now(), changed_at = now()
+   from emanet.people p where p.id = i.person_id and p.email = p.id || '@erased.invalid' and i.erased_at is null`,
+  "update emanet.accounts set erased_at = null where erased_at is not null",
+  // The store is asked again whether it has something of an erased vault.
+  "update emanet.erasures set checked_at = null",
   "update emanet.snapshots set deleted_at = now() where state = 'deleted' and removed_at is null",
 ];
 

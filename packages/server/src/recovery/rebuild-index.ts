@@ -16,7 +16,7 @@ import { allVaults, type Vaults, vaultBytes } from "../vaults/index.ts";
 import { type AccountRecord, listRecords, type RecordPlace, readRecord } from "./account-record.ts";
 import { applyRecord } from "./apply-store.ts";
 import { ofService, raiseBeat, readStoreBeat } from "./beat.ts";
-import { isWhole, rebuildVault, type VaultPlace, type VaultResult } from "./rebuild-vault.ts";
+import { type LostVault, RebuiltVaults, type VaultPlace, type VaultResult } from "./rebuild-vault.ts";
 import { knownGeneration, skipGenerations } from "./record-store.ts";
 
 export interface RecoveryParts {
@@ -26,6 +26,8 @@ export interface RecoveryParts {
   readonly random: Random;
   readonly vaults: Vaults;
   readonly store: ObjectStore;
+  /** Deletes the names that an older database still has of an erased vault (`erasures`). */
+  readonly eraseRows: (place: VaultPlace) => Promise<void>;
   /** Called while a vault is read, about every pack. */
   readonly onProgress?: ((progress: { readonly vaultId: string; readonly packs: number }) => void) | undefined;
 }
@@ -34,6 +36,7 @@ export interface RebuildResult {
   /** Accounts that came back from their records. */
   readonly accounts: number;
   readonly vaults: readonly VaultResult[];
+  readonly lost_vaults: readonly LostVault[];
   /** Vaults of the store that no record names: they cannot be given to an account. */
   readonly unknown_vaults: readonly string[];
   /** Records that do not open. */
@@ -50,20 +53,21 @@ export async function rebuildIndex(parts: RecoveryParts, only?: string): Promise
   if (only !== undefined && places.length === 0)
     throw new StartError("setting_unusable", `No account has the vault ${only}. The list is in GET /v1/vaults.`);
   const used = await usedVaults(store, only);
-  const vaults: VaultResult[] = [];
+  const results = new RebuiltVaults();
   for (const place of places)
     if (used.has(place.vaultId) && !place.isErasing)
-      vaults.push(await rebuildVault(parts, place, (vault) => rebuilt(parts, place, vault)));
+      await results.add(parts, place, (vault) => rebuilt(parts, place, vault));
   const placed = new Set(places.map(({ vaultId }) => vaultId));
   const unknown = only === undefined ? [...used].filter((id) => !placed.has(id)) : [];
   // The database is now as new as the store: the service may start.
   if (only === undefined) await raiseBeat({ transactions, secrets }, store, await readStoreBeat(store, secrets));
   return {
     accounts: restored.accounts,
-    vaults,
+    vaults: results.vaults,
+    lost_vaults: results.lost,
     unknown_vaults: unknown,
     damaged_records: restored.damaged,
-    whole: vaults.every(isWhole) && unknown.length === 0 && restored.damaged.length === 0,
+    whole: results.areWhole && unknown.length === 0 && restored.damaged.length === 0,
   };
 }
 

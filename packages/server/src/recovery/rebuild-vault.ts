@@ -30,6 +30,13 @@ export interface VaultResult {
   readonly lost_frames: number;
 }
 
+/** A vault that cannot be opened: no key object of it is there, or none opens with this master key. */
+export interface LostVault {
+  readonly vault_id: string;
+  readonly account_id: string;
+  readonly reason: string;
+}
+
 interface Parts {
   readonly random: Random;
   readonly transactions: Transactions;
@@ -44,11 +51,32 @@ export interface VaultPlace {
 /** Rows that are added in one transaction. */
 const rowsPerStep = 200;
 
+type Make = (vault: Vault) => Promise<RebuildReport>;
+
+/** The vaults of all accounts, one after the other. One that cannot be opened is named, and the others go on. */
+export class RebuiltVaults {
+  readonly vaults: VaultResult[] = [];
+  readonly lost: LostVault[] = [];
+
+  async add(parts: Parts, place: VaultPlace, make: Make): Promise<void> {
+    try {
+      this.vaults.push(await rebuildVault(parts, place, make));
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.lost.push({ vault_id: place.vaultId, account_id: place.accountId, reason: error.message });
+    }
+  }
+
+  get areWhole(): boolean {
+    return this.lost.length === 0 && this.vaults.every(isWhole);
+  }
+}
+
 /** `make` fills the catalog: `rebuild` or `recover` of the engine. */
-export async function rebuildVault(
+async function rebuildVault(
   { transactions, vaults, random }: Parts,
   place: VaultPlace,
-  make: (vault: Vault) => Promise<RebuildReport>,
+  make: Make,
 ): Promise<VaultResult> {
   const access = { kind: "account", accountId: place.accountId } as const;
   const run = <T>(work: Parameters<typeof transactions.run<T>>[2]) => transactions.run(ofService, access, work);
@@ -94,6 +122,6 @@ export async function rebuildVault(
 }
 
 /** Whether everything that the chain of the vault names is there. */
-export function isWhole({ hidden, incomplete, chain_faults, lost_frames }: VaultResult): boolean {
+function isWhole({ hidden, incomplete, chain_faults, lost_frames }: VaultResult): boolean {
   return hidden.length + incomplete.length + chain_faults.length + lost_frames === 0;
 }

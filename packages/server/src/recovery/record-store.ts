@@ -60,6 +60,18 @@ export async function forgetChanges(tx: Tx, changes: readonly string[]): Promise
   await sql`delete from account_changes where id = any(${[...changes]}::bigint[])`.execute(tx.db);
 }
 
+/** Vaults whose erasure has ended; row access `system`. */
+export async function erasedVaults(
+  tx: ReadTx,
+): Promise<readonly { readonly accountId: string; readonly vaultId: string }[]> {
+  const rows = await tx.db
+    .selectFrom("erasures")
+    .select(["account_id", "vault_id"])
+    .where("state", "=", "erased")
+    .execute();
+  return rows.map(({ account_id: accountId, vault_id: vaultId }) => ({ accountId, vaultId }));
+}
+
 /** The number of the newest record that this database has begun; 0 if none. */
 export async function knownGeneration(tx: ReadTx, accountId: string | null): Promise<number> {
   const { rows } = await sql<{ generation: number }>`

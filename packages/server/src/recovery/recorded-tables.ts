@@ -15,7 +15,8 @@ export const accountTables: readonly RecordedTable[] = [
   { table: "accounts", key: ["id"], without: ["application_id"] },
   { table: "account_entitlements", key: ["account_id", "entitlement"] },
   { table: "people", key: ["id"], ended: "set state = 'removed', version = version + 1" },
-  { table: "credentials", key: ["person_id"], without: ["sealed_totp_next"] },
+  // Without them: the person was erased meanwhile.
+  { table: "credentials", key: ["person_id"], without: ["sealed_totp_next"], ended: "delete" },
   { table: "recovery_codes", key: ["person_id", "code_hash"], ended: "delete" },
   { table: "oauth_clients", key: ["id"], ended: "set revoked_at = coalesce(revoked_at, now())" },
   { table: "oauth_client_secrets", key: ["id"], ended: "delete" },
@@ -25,6 +26,7 @@ export const accountTables: readonly RecordedTable[] = [
     without: [
       ...["stored_bytes", "quota_warned", "has_catalog", "keys_made_at"],
       ...["last_verified_at", "last_verified_files", "last_verified_failed", "upkeep_begun_at"],
+      "erasure_asked_at",
       ...["scrub_slice", "scrubbed_at", "scrub_round_ended_at", "scrubbed_packs", "scrub_findings"],
       ...["healed_at", "healed_frames", "damaged_frames", "repacked_at", "repacked_packs"],
     ],

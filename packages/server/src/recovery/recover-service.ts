@@ -4,10 +4,11 @@
  *    that were removed meanwhile stay out, and new ones stay in.
  * 2. What was given to somebody ends: sessions, grants, links, codes. People sign in again, with what they know now.
  * 3. Waits begin again: what was deleted can be undeleted for another 72 hours.
- * 4. Each vault begins a new incarnation in its chain, and its catalog is made from the store. Snapshots that the database did not
+ * 4. What the record says is erased is erased here too: rows with names that the older database has, and people (`erasures`, `audit`).
+ * 5. Each vault begins a new incarnation in its chain, and its catalog is made from the store. Snapshots that the database did not
  *    know come back; those that the store does not have are named.
- * 5. The beat becomes higher than the store's, so that the service starts.
- * Every step can be repeated. Until step 5 the service does not start on an older database.
+ * 6. The beat becomes higher than the store's, so that the service starts.
+ * Every step can be repeated. Until step 6 the service does not start on an older database.
  */
 
 import { recover } from "@emanet/engine";
@@ -17,14 +18,15 @@ import { applyRecord } from "./apply-store.ts";
 import { ofService, raiseBeat, readStoreBeat } from "./beat.ts";
 import { endWhatWasGiven } from "./ended-store.ts";
 import { newestRecord, type RecoveryParts } from "./rebuild-index.ts";
-import { isWhole, rebuildVault, type VaultResult } from "./rebuild-vault.ts";
-import { knownGeneration, skipGenerations } from "./record-store.ts";
+import { type LostVault, RebuiltVaults, type VaultResult } from "./rebuild-vault.ts";
+import { erasedVaults, knownGeneration, skipGenerations } from "./record-store.ts";
 
 export interface RecoverResult {
   /** Accounts whose record was newer than the database. */
   readonly accounts: number;
   readonly ended_sessions: number;
   readonly vaults: readonly VaultResult[];
+  readonly lost_vaults: readonly LostVault[];
   readonly damaged_records: readonly string[];
   readonly whole: boolean;
 }
@@ -34,15 +36,19 @@ export async function recoverService(parts: RecoveryParts, reason: string): Prom
   const damaged: string[] = [];
   const accounts = await takeNewerRecords(parts, damaged);
   const endedSessions = await endWhatWasGiven(owner);
-  const vaults: VaultResult[] = [];
+  // The record says that they are erased; the rows of the dump are of before.
+  for (const place of await transactions.read(ofService, { kind: "system" }, (tx) => erasedVaults(tx)))
+    await parts.eraseRows(place);
+  const results = new RebuiltVaults();
   for (const place of await transactions.read(ofService, { kind: "system" }, (tx) => allVaults(tx))) {
     if (place.isErasing || !(await isUsed(parts, place.vaultId))) continue;
     const onProgress = ({ packs }: { packs: number }) => parts.onProgress?.({ vaultId: place.vaultId, packs });
-    vaults.push(await rebuildVault(parts, place, (vault) => recover(vault, reason, onProgress)));
+    await results.add(parts, place, (vault) => recover(vault, reason, onProgress));
   }
   await raiseBeat({ transactions, secrets }, store, await readStoreBeat(store, secrets));
-  const whole = vaults.every(isWhole) && damaged.length === 0;
-  return { accounts, ended_sessions: endedSessions, vaults, damaged_records: damaged, whole };
+  const whole = results.areWhole && damaged.length === 0;
+  const { vaults, lost } = results;
+  return { accounts, ended_sessions: endedSessions, vaults, lost_vaults: lost, damaged_records: damaged, whole };
 }
 
 /** Applies the records of the store that are newer than the database. */

@@ -37,6 +37,8 @@ export interface ChainAct {
   readonly done?: true;
   /** Of a closing that was carried out: the end of the time in which the account is read. Milliseconds since 1970. */
   readonly until?: number;
+  /** Of the same: the vaults that the account had. */
+  readonly vaults?: readonly string[];
 }
 
 /** What people said about a hold. Times are milliseconds since 1970. */

@@ -28,6 +28,18 @@ export async function openUploadsOfAccount(tx: ReadTx, accountId: string): Promi
   return rows.map(({ id }) => id);
 }
 
+/** Vaults of the account that are not deleted. */
+export async function vaultsOfAccount(tx: ReadTx, accountId: string): Promise<readonly string[]> {
+  const rows = await tx.db
+    .selectFrom("vaults")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Vaults of the account that were ever used. */
 export async function vaultsWithKeys(tx: ReadTx, accountId: string): Promise<readonly string[]> {
   const rows = await tx.db

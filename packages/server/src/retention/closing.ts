@@ -17,7 +17,7 @@ import { findDefaultVault } from "../vaults/index.ts";
 import { type ActRow, findAct, waitingAct } from "./act-store.ts";
 import { emitAct, fromRow, scheduleAct, type WantedAct } from "./acts.ts";
 import { type ChainAct, recordAct } from "./chain.ts";
-import { keptOfAccount, openUploadsOfAccount, vaultsWithKeys } from "./closing-store.ts";
+import { keptOfAccount, openUploadsOfAccount, vaultsOfAccount, vaultsWithKeys } from "./closing-store.ts";
 import { deletionCompleted } from "./events.ts";
 import { lockPolicies } from "./policy-store.ts";
 import type { Steps } from "./steps.ts";
@@ -55,7 +55,9 @@ export async function carryOutClosing(steps: Steps, tx: Tx, act: ActRow, known: 
   if (known.done !== true || until === undefined) {
     if (await isAnythingKept(steps, tx)) return false;
     until = now.getTime() + readableMs;
-    await recordAct(vault, act.id, { ...known, done: true, until }, act.created_by);
+    // The closing names what it closes: no other vault is ever erased by it.
+    const vaults = await vaultsOfAccount(tx, accountId);
+    await recordAct(vault, act.id, { ...known, done: true, until, vaults }, act.created_by);
   }
   await closeAccount(tx, steps, accountId, new Date(until));
   emitAct(tx, deletionCompleted, fromRow(act));

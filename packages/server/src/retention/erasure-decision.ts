@@ -1,9 +1,10 @@
 /** Whether the signed chains let a vault be erased, and by whose decision. */
 
 import type { Vault } from "@emanet/engine";
-import type { ReadTx } from "../kernel/tx.ts";
+import type { Tx } from "../kernel/tx.ts";
 import { type ChainAct, readChainRetention } from "./chain.ts";
 import { isKept } from "./deletions.ts";
+import { lockPolicies } from "./policy-store.ts";
 import { unknownMember } from "./recovered-acts.ts";
 
 export interface ErasureDecision {
@@ -26,15 +27,23 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Null: nobody has decided it, its time has not come, or something in the vault is held, locked or under a floor. */
+/**
+ * Null: nobody has decided it, its time has not come, or something in the vault is held, locked or under a floor. Holds and locks wait for the end of the
+ * transaction.
+ */
 export async function erasureDecision(
   { vaultId, vault, ofClosing, now, signal }: Asked,
-  tx: ReadTx,
+  tx: Tx,
 ): Promise<ErasureDecision | null> {
+  await lockPolicies(tx, vaultId);
   const deletion =
     vault && (await findDone(vault, ({ kind }) => kind === "vault_deletion" || kind === "taxpayer_deletion"));
-  const isOver = ({ kind, until }: ChainAct) =>
-    kind === "account_closing" && until !== undefined && until <= now.getTime();
+  // A row may say that a vault belongs to an account that is closed; the closing itself names its vaults. One that was never used has nothing to lose.
+  const isOver = ({ kind, until, vaults }: ChainAct) =>
+    kind === "account_closing" &&
+    until !== undefined &&
+    until <= now.getTime() &&
+    (vault === null || vaults?.includes(vaultId) === true);
   const decision = deletion ?? (ofClosing && (await findDone(ofClosing, isOver)));
   if (decision === null) return null;
   if (vault !== null && (await isKept({ vault, vaultId, now, signal }, tx, null))) return null;

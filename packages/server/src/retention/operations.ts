@@ -3,9 +3,10 @@
 import type { Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { ReadTx, Tx } from "../kernel/tx.ts";
-import { contentProblem, lockOwnSnapshot, type SnapshotRecord } from "../snapshots/index.ts";
-import { isVaultAllowed } from "../vaults/index.ts";
+import { contentProblem, findSnapshot, lockOwnSnapshot, type SnapshotRecord } from "../snapshots/index.ts";
+import { findVaultToOpen, isVaultAllowed } from "../vaults/index.ts";
 import { type ActRow, findAct } from "./act-store.ts";
+import { lockPolicies } from "./policy-store.ts";
 
 /** Holds, locks and the cancelling of acts. */
 export const ownerOnly = { kind: "account", scope: "snapshots:write", roles: ["owner"] } as const;
@@ -18,6 +19,19 @@ export async function lockCompleted(tx: Tx, principal: AccountPrincipal, id: str
   const problem = contentProblem(record.status);
   if (problem !== null) throw new Problem(problem);
   return record;
+}
+
+/**
+ * The same, for a hold or a lock. It takes the vault's lock first, as acts and erasures do: an erasure that begins meanwhile sees what is kept, and after it
+ * there is no such snapshot any more.
+ */
+export async function lockToKeep(tx: Tx, principal: AccountPrincipal, id: string): Promise<SnapshotRecord> {
+  const { accountId } = principal;
+  const found = await findSnapshot(tx, accountId, id);
+  if (found === undefined) throw new Problem("not_found");
+  await lockPolicies(tx, found.vault_id);
+  if ((await findVaultToOpen(tx, accountId, found.vault_id)) === undefined) throw new Problem("not_found");
+  return lockCompleted(tx, principal, id);
 }
 
 /** The act, if the caller may see its vault; else `not_found`. */

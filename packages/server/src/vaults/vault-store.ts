@@ -45,6 +45,11 @@ export async function findVaultToOpen(tx: ReadTx, accountId: string, id: string)
   return anyVaults(tx, accountId).where("vaults.id", "=", id).where("vaults.erasing_at", "is", null).executeTakeFirst();
 }
 
+/** Also if it is deleted or being erased. */
+export async function findAnyVault(tx: ReadTx, accountId: string, id: string): Promise<VaultRow | undefined> {
+  return anyVaults(tx, accountId).where("vaults.id", "=", id).executeTakeFirst();
+}
+
 /** The default vault of the account, also if it is being erased. */
 export async function findAnyDefaultVault(tx: ReadTx, accountId: string): Promise<VaultRow | undefined> {
   return anyVaults(tx, accountId).where("vaults.kind", "=", "default").executeTakeFirst();

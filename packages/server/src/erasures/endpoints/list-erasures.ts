@@ -17,7 +17,7 @@ export const listErasures = endpoint(
     tag: "account",
     summary: "List erased vaults",
     description:
-      "Vaults whose keys, content and names were destroyed, at the end of a deletion or of the 90 days of a closed account, each with a signed proof. It can be read as long as the account has an owner. Owners only.",
+      "Vaults whose keys, content and names were destroyed, at the end of a deletion or of the 90 days of a closed account, each with a signed proof. Owners of a closed account can read them for 30 days after its last vault was erased; each is mailed to them too. Owners only.",
     access: { kind: "account", scope: "account:read", roles: ["owner"] },
     query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page of erasures.", body: pageOf(erasureShape, "Erasures") } },

@@ -140,6 +140,7 @@ export interface AccountsRow {
   readonly updated_at: Date;
   readonly version: Generated<number>;
   readonly erase_after: Date | null;
+  readonly erased_at: Date | null;
 }
 
 export interface AgentVaultsRow {
@@ -516,6 +517,7 @@ export interface ErasuresRow {
   readonly erased_at: Date | null;
   readonly proof: string | null;
   readonly checked_at: Date | null;
+  readonly sealed: Buffer | null;
 }
 
 export interface EventHeadsRow {
@@ -1155,6 +1157,7 @@ export interface VaultsRow {
   readonly erasing_at: Date | null;
   readonly key_epoch: Generated<number>;
   readonly keys_rotated_at: Date | null;
+  readonly erasure_asked_at: Date | null;
 }
 
 export interface WebhookDeliveriesRow {

@@ -32,3 +32,14 @@ test("403 for managers, programs, and without a fresh second factor; 404 for no 
   const unknown = "/v1/vaults/0199c0de-0000-7000-8000-00000000dead/recovery-kits";
   assert.equal((await env.call("POST", unknown)).status, 404);
 });
+
+test("orders at the same time are one order", async () => {
+  env.service.clock.advance(40 * 24 * hourMs);
+  const owner = await env.as({ role: "owner" });
+  const answers = await Promise.all(Array.from({ length: 4 }, () => env.call("POST", path, owner)));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 202, 202, 202],
+  );
+  assert.equal(new Set(answers.map(({ json }) => json?.id)).size, 1);
+});

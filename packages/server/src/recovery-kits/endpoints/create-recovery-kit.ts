@@ -3,7 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, uuid } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
-import { findVault, requireVault } from "../../vaults/index.ts";
+import { lockVault, requireVault } from "../../vaults/index.ts";
 import { mailAboutKit } from "../mail-about-kit.ts";
 import { kitStateAt, kitWaitMs } from "../rules.ts";
 import { kitShape, ownersOnly, showKit } from "../shapes.ts";
@@ -30,7 +30,8 @@ export const createRecoveryKit = endpoint(
   async (ctx, { principal, params }) => {
     const { accountId, memberId } = principal;
     const kit = await ctx.tx(rowAccessOf(principal), async (tx) => {
-      const { id: vaultId } = await requireVault(principal, findVault(tx, accountId, params.id));
+      // Locked: of two orders at once the second finds the first.
+      const { id: vaultId } = await requireVault(principal, lockVault(tx, accountId, params.id));
       const open = await lockWaitingKit(tx, accountId, vaultId);
       if (open !== undefined && kitStateAt(open, tx.now) !== "expired") return open;
       if (open !== undefined) await endKit(tx, open.id, { state: "canceled", by: memberId, epoch: null });

@@ -7,7 +7,7 @@ import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { engineId, showSnapshot, snapshotId, snapshotShape, withStoreProblems } from "../../snapshots/index.ts";
-import { lockCompleted, ownerOnly } from "../operations.ts";
+import { lockCompleted, lockToKeep, ownerOnly } from "../operations.ts";
 import { latestLock, maxLockYears } from "../rules.ts";
 import { setLock } from "../snapshot-store.ts";
 
@@ -34,7 +34,7 @@ export const lockSnapshot = endpoint(
     if (until <= now || until > latestLock(now))
       throw new Problem("validation_failed", { errors: [invalidField("/locked_until", "out_of_range", language)] });
     const record = await ctx.tx(rowAccessOf(principal), async (tx) => {
-      const locked = await lockCompleted(tx, principal, params.id);
+      const locked = await lockToKeep(tx, principal, params.id);
       if (locked.locked_until !== null && locked.locked_until > until) throw new Problem("retention_locked");
       await withStoreProblems(async () => {
         const vault = await ctx.services.vaults.open(accountId, locked.vault_id);

@@ -17,6 +17,8 @@ export const releaseHold = endpoint(
     description:
       "The hold ends in 72 hours. Every owner is mailed, and any owner cancels it until then. Only owners, with a fresh second factor.",
     access: ownerOnly,
+    // Otherwise what was held in a closed account would stay for ever.
+    whileSuspended: true,
     stepUp: true,
     ifMatch: "optional",
     params: snapshotId,

@@ -10,7 +10,7 @@ import { engineId, snapshotId, withStoreProblems } from "../../snapshots/index.t
 import { waitingAct } from "../act-store.ts";
 import { cancelAct } from "../acts.ts";
 import { recordHold } from "../chain.ts";
-import { lockCompleted, ownerOnly } from "../operations.ts";
+import { lockCompleted, lockToKeep, ownerOnly } from "../operations.ts";
 import { holdFields, holdShape, showHold } from "../shapes.ts";
 import { setHold as storeHold } from "../snapshot-store.ts";
 
@@ -37,7 +37,7 @@ export const setHold = endpoint(
     if (reviewAt !== null && reviewAt <= ctx.clock.now())
       throw new Problem("validation_failed", { errors: [invalidField("/review_at", "out_of_range", language)] });
     const record = await ctx.tx(rowAccessOf(principal), async (tx) => {
-      const { vault_id: vaultId, source_id: sourceId } = await lockCompleted(tx, principal, params.id);
+      const { vault_id: vaultId, source_id: sourceId } = await lockToKeep(tx, principal, params.id);
       await withStoreProblems(async () => {
         const vault = await ctx.services.vaults.open(accountId, vaultId);
         const note = { reason: body.reason, by: memberId };

@@ -32,7 +32,7 @@ const threads = 2;
 
 /** The seeds of an ordinary run. On SQLite a seed takes four times as long; `.ci/run` asks for 10 000 of them. */
 const leastSeeds = 10_000;
-const sqliteSeeds = Number(process.env.EMANET_SQLITE_SEEDS ?? "2000");
+const sqliteSeeds = Number(process.env.EMANET_SQLITE_SEEDS ?? "500");
 
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
   const worker = new Worker(new URL("../../packages/engine/src/testing/simulation-thread.ts", import.meta.url), {

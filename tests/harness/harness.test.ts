@@ -3,7 +3,7 @@
  * while processes are killed and stopped, answers are lost, the disk is full, the clock jumps, objects are damaged, hidden and brought
  * back, and the database is lost or put back to an older copy. An oracle knows every acknowledged byte and every promise of retention.
  *
- * `npm test` has 50 faults, `npm run test:heavy` 1000, on files and on a bucket. EMANET_HARNESS_SEED chooses another plan,
+ * `npm test` has 15 faults, `.ci/run` 50, `npm run test:heavy` 1000, on files and on a bucket. EMANET_HARNESS_SEED chooses another plan,
  * EMANET_HARNESS_FAULTS another number. EMANET_HARNESS_LOG names a file for the log. A failure names its seed; the same seed draws the same plan. Processes run at their own pace, so a failure that needs an exact
  * moment may need several runs of its seed.
  */
@@ -41,7 +41,7 @@ const heavyRuns: readonly Run[] = [
   { seed: seed + 2, faults: 250, store: "bucket" },
   { seed: seed + 3, faults: 250, store: "bucket" },
 ];
-const oneRun: Run = { seed, faults: Number(EMANET_HARNESS_FAULTS ?? "50"), store: "files" };
+const oneRun: Run = { seed, faults: Number(EMANET_HARNESS_FAULTS ?? "15"), store: "files" };
 const runs = isHeavy && EMANET_HARNESS_FAULTS === undefined ? heavyRuns : [oneRun];
 
 describe("the fault harness", { concurrency: isHeavy ? 2 : 1 }, () => {

@@ -152,13 +152,8 @@ test("an erasure that the dump does not know, with its record damaged: the vault
   const { env, service, yesterday, closing, other, kept, vaultId } = await prepared(cleanup);
   const { services } = service.running;
   assert.ok(services !== null);
-  const killed = {
-    ...service,
-    running: {
-      ...service.running,
-      services: { ...services, recovery: { openStore: async () => endsAfter(env.store, 6) } },
-    },
-  };
+  const recovery = { ...services.recovery, openStore: async () => endsAfter(env.store, 6) };
+  const killed = { ...service, running: { ...service.running, services: { ...services, recovery } } };
   await assert.rejects(runTask({ service: killed }, eraseVault, { accountId: closing, vaultId }), /ends here/);
   const fresh = await upload(service, other, "yeni", { f: "bugün" });
   for (const task of [writeRecords, beatStore, beatStore]) await runTask({ service }, task, {});

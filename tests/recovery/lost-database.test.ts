@@ -190,6 +190,35 @@ describe("a database that is lost", () => {
     await again.service.running.stop();
   });
 
+  test("a first snapshot comes back that was acknowledged before the job wrote any record", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const first = await startWith(t, { database: await testDatabase(t), dataDir });
+    const person = await signInAs(first.service, first.demo);
+    const made = await first.service.send("POST", "/v1/vaults", { headers: person.auth, json: { name: "İkinci" } });
+    assert.equal(made.status, 201, made.body.toString());
+    // Uploads at once: each waits for a record that has its vault.
+    const queries = [
+      "source=bir",
+      "source=iki",
+      `source=${encodeURIComponent("üç")}&vault_id=${String(made.json?.id)}`,
+    ];
+    const ids = await Promise.all(queries.map((query) => first.upload(query, { "a.txt": query })));
+    const before = await Promise.all(ids.map((id) => first.shown(id)));
+    // By the test's clock no minute has passed, so the job has not run.
+    await first.service.running.stop();
+
+    const kept = { database: await testDatabase(t), dataDir, clock: first.service.clock };
+    const outcome = parsed(await rebuildIndexOf(configOf(kept), jsonOutput));
+    assert.deepEqual([outcome.accounts, outcome.vaults.length, outcome.whole], [1, 2, true]);
+    const second = await startWith(t, kept);
+    const after = await Promise.all(ids.map((id) => second.shown(id)));
+    assert.deepEqual(
+      after.map(({ archive }) => archive),
+      before.map(({ archive }) => archive),
+    );
+    await second.service.running.stop();
+  });
+
   test("a deletion that waits is announced again, a deleted source stays deleted, a hold has its reason", async (t) => {
     const dataDir = await temporaryFolder(t);
     const first = await startWith(t, { database: await testDatabase(t), dataDir });

@@ -19,6 +19,8 @@ import { openWebhooks } from "./webhooks/index.ts";
 export async function openServices(foundation: Foundation): Promise<Services> {
   const recovery = await openRecovery(foundation);
   const vaults = await openVaults(foundation);
+  // Else the content of an account's first minute would belong to nobody when the database is lost.
+  vaults.beforeKeys(recovery.recordChanges);
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   openRetention(vaults);

@@ -99,7 +99,8 @@ export type ErasureTest = Awaited<ReturnType<typeof erasureTest>>;
 function withStore(service: TestService, store: ObjectStore): TestService {
   const { services } = service.running;
   assert.ok(services !== null);
-  const running = { ...service.running, services: { ...services, recovery: { openStore: async () => store } } };
+  const recovery = { ...services.recovery, openStore: async () => store };
+  const running = { ...service.running, services: { ...services, recovery } };
   return { ...service, running };
 }
 

@@ -4,9 +4,12 @@ import type { ObjectStore } from "@emanet/engine/object-store";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { assertStoreIsNotNewer } from "./beat.ts";
+import { recordChanges } from "./write-records.ts";
 
 export interface Recovery {
   readonly openStore: () => Promise<ObjectStore>;
+  /** Writes what the records of an account and of the platform lack, now. */
+  readonly recordChanges: (accountId: string) => Promise<void>;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -25,5 +28,5 @@ interface Sources {
 export async function openRecovery(sources: Sources): Promise<Recovery> {
   const openStore = () => sources.storage.open();
   await assertStoreIsNotNewer(sources, await openStore());
-  return { openStore };
+  return { openStore, recordChanges: recordChanges({ ...sources, openStore }) };
 }

@@ -28,6 +28,14 @@ export async function changedAccounts(tx: ReadTx, limit: number): Promise<readon
   return rows.map(({ account_id: accountId, ids }) => ({ accountId, changes: ids }));
 }
 
+/** What the records of this account and of the platform lack; row access `system`. */
+export async function changesOf(tx: ReadTx, accountId: string): Promise<readonly ChangedAccount[]> {
+  const { rows } = await sql<{ account_id: string | null; ids: readonly string[] }>`
+    select account_id, array_agg(id::text order by id) as ids from account_changes
+    where account_id = ${accountId} or account_id is null group by account_id`.execute(tx.db);
+  return rows.map(({ account_id, ids }) => ({ accountId: account_id, changes: ids }));
+}
+
 /**
  * Begins a record: its number, and the rows. The row of the number is locked until the commit, so a higher number has rows that
  * are at least as new.

@@ -1,12 +1,19 @@
 /** The job that writes the records of changed accounts, and the one that raises the beat. */
 
+import type { ObjectStore } from "@emanet/engine/object-store";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { listRecords, writeRecord } from "./account-record.ts";
 import { raiseBeat } from "./beat.ts";
-import { beginRecord, type ChangedAccount, changedAccounts, forgetChanges } from "./record-store.ts";
+import { beginRecord, type ChangedAccount, changedAccounts, changesOf, forgetChanges } from "./record-store.ts";
+
+interface Parts {
+  readonly transactions: Transactions;
+  readonly secrets: Secrets;
+  readonly openStore: () => Promise<ObjectStore>;
+}
 
 type Ports = ServicePorts & { readonly transactions: Transactions; readonly secrets: Secrets };
 
@@ -27,7 +34,7 @@ export const writeRecords = task<Readonly<Record<string, never>>, Ports>("recove
     );
     for (const each of changed) {
       signal.throwIfAborted();
-      await writeOne(ports, each, signal);
+      await writeOne(partsOf(ports), each, signal);
     }
   },
 });
@@ -35,13 +42,47 @@ export const writeRecords = task<Readonly<Record<string, never>>, Ports>("recove
 /** Writes the record of an account now: what follows must not be undone by a rebuild. */
 export async function writeRecordOf(ports: Ports, accountId: string, signal: AbortSignal): Promise<void> {
   // What changed meanwhile is written again by the job.
-  await writeOne(ports, { accountId, changes: [] }, signal);
+  await writeOne(partsOf(ports), { accountId, changes: [] }, signal);
 }
 
-async function writeOne(ports: Ports, { accountId, changes }: ChangedAccount, signal: AbortSignal): Promise<void> {
-  const { transactions, secrets, services } = ports;
+function partsOf({ transactions, secrets, services }: Ports): Parts {
+  return { transactions, secrets, openStore: services.recovery.openStore };
+}
+
+/** Writes what the records of an account and of the platform lack. Several calls at once for an account share a run that begins after them. */
+export function recordChanges(parts: Parts): (accountId: string) => Promise<void> {
+  const signal = new AbortController().signal;
   const context = { actor: { kind: "system" }, context: {}, signal } as const;
-  const store = await services.recovery.openStore();
+  const write = async (accountId: string): Promise<void> => {
+    const lacking = await parts.transactions.read(context, { kind: "system" }, (tx) => changesOf(tx, accountId));
+    for (const each of lacking) await writeOne(parts, each, signal);
+  };
+  const running = new Map<string, Promise<void>>();
+  const waiting = new Map<string, Promise<void>>();
+  const begin = (accountId: string): Promise<void> => {
+    waiting.delete(accountId);
+    const run = write(accountId).finally(() => {
+      if (running.get(accountId) === run) running.delete(accountId);
+    });
+    running.set(accountId, run);
+    return run;
+  };
+  return (accountId) => {
+    const before = running.get(accountId);
+    if (before === undefined) return begin(accountId);
+    const next = waiting.get(accountId) ?? before.catch(() => undefined).then(() => begin(accountId));
+    waiting.set(accountId, next);
+    return next;
+  };
+}
+
+async function writeOne(
+  { transactions, secrets, openStore }: Parts,
+  { accountId, changes }: ChangedAccount,
+  signal: AbortSignal,
+): Promise<void> {
+  const context = { actor: { kind: "system" }, context: {}, signal } as const;
+  const store = await openStore();
   const record = await transactions.run(context, { kind: "system" }, (tx) => beginRecord(tx, accountId));
   await writeRecord(store, secrets, { accountId, ...record });
   await transactions.run(context, { kind: "system" }, (tx) => forgetChanges(tx, changes));

@@ -40,6 +40,8 @@ export interface Vaults {
   rotateKeys(accountId: string, vaultId: string, written: (epoch: number) => Promise<void>): Promise<void>;
   /** Registers what another domain does in the transactions of every catalog; at the start, before the first request. */
   listen(listeners: CatalogListeners): void;
+  /** Registers what must be done before the keys of a vault are made, its first objects in the store; at the start. */
+  beforeKeys(work: BeforeKeys): void;
   /** Opens the vault anew at its next use: after its keys were rotated, or when it is erased. */
   forget(accountId: string, vaultId: string): void;
   /** Removes what killed processes left in the object store of objects that they were writing, once it is old. */
@@ -47,6 +49,8 @@ export interface Vaults {
   /** The time by the object store's own clock, in milliseconds since 1970; null: it has none. */
   storeTime(): Promise<number | null>;
 }
+
+type BeforeKeys = (accountId: string) => Promise<void>;
 
 declare module "../kernel/domain-services.ts" {
   interface Services {
@@ -72,13 +76,15 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
   const store = await sources.storage.open();
   await checkStore(sources, store);
   const registered: CatalogListeners[] = [];
+  const first: BeforeKeys[] = [];
   const listeners = joined(registered);
   const opened = new Map<string, OpenedVault>();
   const catalogOf = (accountId: string, vaultId: string, known: KnownVault, context?: TxContext): Catalog =>
     postgresCatalog({ ...sources, accountId, vaultId, listeners, known, context });
   const openNow = (accountId: string, vaultId: string): OpenedVault => {
     const known = { number: null };
-    return { known, vault: openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId, known)) };
+    const place = { store, accountId, vaultId };
+    return { known, vault: openOne(sources, place, catalogOf(accountId, vaultId, known), first) };
   };
   const open = async (accountId: string, vaultId: string, context?: TxContext): Promise<Vault> => {
     const key = `${accountId} ${vaultId}`;
@@ -100,6 +106,7 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
   });
   return {
     listen: (more) => void registered.push(more),
+    beforeKeys: (work) => void first.push(work),
     forget: (accountId, vaultId) => void opened.delete(`${accountId} ${vaultId}`),
     removeLeftovers: () => sources.storage.removeLeftovers(),
     storeTime: () => sources.storage.time(),
@@ -140,7 +147,12 @@ interface VaultPlace {
 
 const ofService: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
 
-async function openOne(sources: Sources, place: VaultPlace, catalog: Catalog): Promise<Vault> {
+async function openOne(
+  sources: Sources,
+  place: VaultPlace,
+  catalog: Catalog,
+  first: readonly BeforeKeys[],
+): Promise<Vault> {
   const { transactions, secrets, random, log } = sources;
   const { store, accountId, vaultId } = place;
   const run = <T>(work: (tx: Tx) => Promise<T>) => transactions.run(ofService, { kind: "account", accountId }, work);
@@ -155,6 +167,7 @@ async function openOne(sources: Sources, place: VaultPlace, catalog: Catalog): P
   if (row.keys_made_at !== null) {
     return openVault(access, key, vaultBytes(vaultId), () => log.error("key_object_refused", { target_id: vaultId }));
   }
+  for (const work of first) await work(accountId);
   const vault = await openOrCreateVault(access, key, vaultBytes(vaultId));
   await run((tx) => noteKeysMade(tx, accountId, vaultId));
   return vault;

@@ -24,6 +24,7 @@ import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { orderEndpoints, orderTags } from "./orders/endpoints/index.ts";
 import { readEndpoints, readTags } from "./reads/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
+import { recordingAtOnce } from "./recovery/index.ts";
 import { recoveryKitEndpoints } from "./recovery-kits/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
 import { restoreEndpoints, restoreTags } from "./restores/endpoints/index.ts";
@@ -39,7 +40,7 @@ import { version } from "./version.ts";
 import { webhookEndpoints, webhookTags } from "./webhooks/endpoints/index.ts";
 import { eventCatalogue } from "./webhooks/index.ts";
 
-export const endpoints: readonly Endpoint[] = [
+export const endpoints: readonly Endpoint[] = recordingAtOnce([
   ...accountEndpoints,
   ...identityEndpoints,
   ...agentEndpoints,
@@ -69,7 +70,7 @@ export const endpoints: readonly Endpoint[] = [
   ...healthEndpoints,
   ...dashboardEndpoints,
   ...docsEndpoints((origin) => apiDocument({ origin })),
-];
+]);
 
 /** Every event that an account can subscribe to. */
 export const events: readonly EventType[] = eventCatalogue;

@@ -19,6 +19,7 @@
 export { assertStoreIsNotNewer } from "./beat.ts";
 export { openRecovery } from "./open-recovery.ts";
 export { type RebuildResult, rebuildIndex } from "./rebuild-index.ts";
+export { recordingAtOnce } from "./record-at-once.ts";
 export { type RecoverResult, recoverService } from "./recover-service.ts";
 export { recoveryRecurrences } from "./tasks.ts";
 export { writeRecordOf } from "./write-records.ts";

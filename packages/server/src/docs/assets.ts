@@ -36,6 +36,8 @@ export function readAssets() {
     turkish: asset("reader.tr.js", Buffer.from(`window.readerTexts = ${texts.trim()};\n`)),
     /** Lets the reader work under our policy; runs before it. */
     policy: ownAsset("policy.js"),
+    /** Sends the requests of the reader; runs in the page around its frame. */
+    relay: ownAsset("relay.js"),
     /** Starts the reader with our settings. */
     start: ownAsset("start.js"),
     /** All pages, and the colours of the reader. */

@@ -61,18 +61,82 @@ for (const [locale, { tryIt, send, token: placeholder, look: colorScheme }] of O
     const { auth } = await tokenFor(service);
     const { json: account } = await service.send("GET", "/v1/account", { headers: auth });
     await page.goto(`${service.url}/docs#tag/account/account.get`);
-    const operation = page.locator("[id$='tag/account/account.get']");
+    const reader = page.frameLocator("#reader");
+    const operation = reader.locator("[id$='tag/account/account.get']");
     await operation.getByRole("heading", { name: "Read the account" }).waitFor();
     assert.equal(await page.locator("html").getAttribute("lang"), locale.slice(0, 2));
     assert.equal(await isDark(page), colorScheme === "dark");
     await operation.getByRole("button", { name: tryIt }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = reader.getByRole("dialog");
     await dialog.getByPlaceholder(placeholder).first().fill(auth.authorization.replace("Bearer ", ""));
     await dialog.getByRole("button", { name: send }).first().click();
     await dialog.getByText(String(account?.id)).first().waitFor();
     assert.deepEqual({ ...misdeeds, violations }, { ...nothing, violations: [] });
   });
 }
+
+test("the reader has neither our cookies nor our storage, connects to nothing, and its requests carry no cookie", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  const { page } = await openPage(browser, service.url);
+  const cookie = {
+    name: "__Host-refresh",
+    value: "secret",
+    domain: "127.0.0.1",
+    path: "/",
+    secure: true,
+    httpOnly: true,
+  };
+  await page.context().addCookies([cookie, { ...cookie, name: "readable", httpOnly: false }]);
+  const seen: string[] = [];
+  page.on(
+    "request",
+    (request) => void request.allHeaders().then((headers) => seen.push(`${request.url()} ${headers.cookie}`)),
+  );
+  await page.goto(`${service.url}/docs`);
+  await page.evaluate("localStorage.setItem('emanet.session', '1')");
+  const reader = page.frameLocator("#reader");
+  await reader.getByRole("heading", { name: "Emanet API" }).waitFor();
+  const frame = page.frames().find((one) => one.url().includes("/docs/reader"));
+  const found = await frame?.evaluate(`(async () => {
+    const direct = new XMLHttpRequest();
+    const sent = new Promise((resolve) => {
+      direct.onload = () => resolve("answered");
+      direct.onerror = () => resolve("refused");
+    });
+    direct.open("GET", "/v1/me");
+    direct.send();
+    return {
+      origin: window.origin,
+      cookie: document.cookie,
+      session: localStorage.getItem("emanet.session"),
+      parent: (() => { try { return parent.document.title } catch (error) { return error.name } })(),
+      direct: await sent,
+      relayed: (await fetch("/v1/auth/refresh", { method: "POST", credentials: "include" })).status,
+      elsewhere: await fetch("https://elsewhere.invalid/").then(() => "sent", (error) => error.name),
+    };
+  })()`);
+  assert.deepEqual(found, {
+    ...{ origin: "null", cookie: "", session: null, parent: "SecurityError" },
+    ...{ direct: "refused", relayed: 401, elsewhere: "TypeError" },
+  });
+  const refreshes = seen.filter((line) => line.includes("/v1/auth/refresh"));
+  assert.deepEqual(refreshes, [`${service.url}/v1/auth/refresh undefined`]);
+});
+
+test("the address of the page follows what is read, and a link in the reader opens in the whole window", async (t) => {
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  const { page } = await openPage(browser, service.url);
+  await page.goto(`${service.url}/docs#tag/account/account.get`);
+  const reader = page.frameLocator("#reader");
+  await reader.locator("[id$='tag/account/account.get']").getByRole("heading").first().waitFor();
+  await page.evaluate("location.hash = '#tag/audit/audit.get_chain'");
+  await reader.locator("[id$='tag/audit/audit.get_chain']").getByRole("heading").first().waitFor();
+  assert.equal(new URL(page.url()).pathname, "/docs");
+  await page.goto(`${service.url}/docs/reader?lang=en`);
+  await page.waitForURL(`${service.url}/docs?lang=en`);
+});
 
 describe("guides and pages of error codes", () => {
   test("are clean in both languages and both looks, and lead to each other, to the reference and to the other language", async (t) => {
@@ -93,7 +157,8 @@ describe("guides and pages of error codes", () => {
     }
     await page.goto(`${service.url}/docs/guides/limits?lang=en`);
     await page.getByRole("link", { name: "rate_limits.list" }).click();
-    await page.locator("[id$='tag/rate-limits/rate_limits.list']").getByRole("heading").first().waitFor();
+    const operation = page.frameLocator("#reader").locator("[id$='tag/rate-limits/rate_limits.list']");
+    await operation.getByRole("heading").first().waitFor();
     await page.getByRole("link", { name: "Idempotency", exact: true }).click();
     await page.getByRole("heading", { name: "Idempotency", exact: true }).waitFor();
     assert.deepEqual({ ...misdeeds, violations }, { ...nothing, violations: [] });
@@ -107,7 +172,8 @@ describe("guides and pages of error codes", () => {
       const { page, misdeeds } = await openPage(browser, service.url);
       await page.setViewportSize({ width: 320, height: 640 });
       await visit(page, path);
-      if (path === "/docs") await page.getByRole("heading", { name: "Emanet API" }).waitFor();
+      const reader = page.frameLocator("#reader");
+      if (path === "/docs") await reader.getByRole("heading", { name: "Emanet API" }).waitFor();
       const width = await page.evaluate("document.documentElement.scrollWidth");
       assert.equal(width, 320, path);
       await page.keyboard.press("Tab");

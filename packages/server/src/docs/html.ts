@@ -14,6 +14,7 @@ export interface AssetNames {
   readonly reader: string;
   readonly turkish: string;
   readonly policy: string;
+  readonly relay: string;
   readonly start: string;
   readonly style: string;
   readonly mark: string;
@@ -34,23 +35,46 @@ export interface Site {
   readonly guides: readonly Guide[];
 }
 
-/** The reference. A script shows it, from `/docs/json`. */
-export function referenceHtml(site: Site, nonce: string): string {
+/** What a document of the reader may do: no `allow-same-origin`, so our cookies and our storage are not its own. */
+export const readerSandbox =
+  "allow-scripts allow-forms allow-popups allow-downloads allow-top-navigation-by-user-activation";
+
+/** The reference: a frame with the reader, and the script that sends its requests. */
+export function referenceHtml(site: Site): string {
   const { names, language } = site;
   const text = docsTexts.needsScript[language];
-  const scripts = [names.policy, names.reader, ...(language === "tr" ? [names.turkish] : []), names.start];
+  const title = docsTexts.reference[language];
   return frame(site, {
-    title: docsTexts.reference[language],
+    title,
     path: "/docs",
     head: `
-<meta property="csp-nonce" content="${nonce}">
-${scripts.map((name) => `<script src="${assetPath(name)}" defer></script>`).join("\n")}`,
-    // The reader brings its own `main`.
-    body: `<div id="content" tabindex="-1">
-<div id="reader"></div>
+<script src="${assetPath(names.relay)}" defer></script>`,
+    body: `<div id="content" class="reference" tabindex="-1">
+<iframe id="reader" title="${title}" data-page="${pagePath("/docs/reader", language)}" sandbox="${readerSandbox}" allow="clipboard-write"></iframe>
 <noscript>${escapeHtml(text)} <a href="/docs/json">/docs/json</a>, <a href="/docs/yaml">/docs/yaml</a></noscript>
 </div>`,
   });
+}
+
+/** The document in the frame. A script shows the reference, from `/docs/json`. */
+export function readerHtml({ names, language }: Site, nonce: string): string {
+  const scripts = [names.policy, names.reader, ...(language === "tr" ? [names.turkish] : []), names.start];
+  return `<!doctype html>
+<html lang="${language}" class="framed">
+<head>
+<meta charset="utf-8">
+<title>${docsTexts.reference[language]}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="stylesheet" href="${assetPath(names.style)}">
+<meta property="csp-nonce" content="${nonce}">
+${scripts.map((name) => `<script src="${assetPath(name)}" defer></script>`).join("\n")}
+</head>
+<body>
+<div id="reader"></div>
+</body>
+</html>
+`;
 }
 
 export function guideHtml(site: Site, name: GuideName): string {

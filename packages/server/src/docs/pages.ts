@@ -1,7 +1,7 @@
 /**
  * All documents under `/docs` as bytes with their headers, by path. Names of assets contain a hash of their content, so
- * they can be cached without end; all other documents are revalidated with their ETag. Only the reference is made for each
- * request, because its policy has a nonce.
+ * they can be cached without end; all other documents are revalidated with their ETag. Only the frame of the reader is made for
+ * each request, because its policy has a nonce.
  */
 
 import { createHash } from "node:crypto";
@@ -10,7 +10,16 @@ import { problemCodes, problems } from "../declarations.ts";
 import type { Language, ProblemCode } from "../kernel/problems.ts";
 import { type Asset, type Assets, readAssets } from "./assets.ts";
 import { type GuideName, guideNames, type LinkTarget, renderGuide } from "./guides.ts";
-import { errorHtml, errorListHtml, guideHtml, pagePath, referenceHtml, type Site } from "./html.ts";
+import {
+  errorHtml,
+  errorListHtml,
+  guideHtml,
+  pagePath,
+  readerHtml,
+  readerSandbox,
+  referenceHtml,
+  type Site,
+} from "./html.ts";
 
 export interface DocsPage {
   readonly contentType: string;
@@ -25,8 +34,10 @@ export interface DocsPage {
 export type ByLanguage<T = DocsPage> = Readonly<Record<Language, T>>;
 
 export interface DocsPages {
-  /** `/docs` with the nonce of its policy, which no other answer may have. */
-  readonly reference: ByLanguage<(nonce: string) => DocsPage>;
+  /** `/docs` */
+  readonly reference: ByLanguage;
+  /** `/docs/reader`, the frame of `/docs`, with the nonce of its policy, which no other answer may have. */
+  readonly reader: ByLanguage<(nonce: string) => DocsPage>;
   /** `/docs/guides/{name}` */
   readonly guides: ReadonlyMap<GuideName, ByLanguage>;
   /** `/docs/json` */
@@ -54,7 +65,8 @@ export function docsPages({ openapi }: { readonly openapi: object }): DocsPages 
   const { tr, en } = sites;
   const inBoth = (html: (site: Site) => string) => ({ tr: htmlPage(tr, html(tr)), en: htmlPage(en, html(en)) });
   return {
-    reference: bothLanguages((language) => (nonce) => referencePage(sites[language], nonce)),
+    reference: bothLanguages((language) => referencePage(sites[language])),
+    reader: bothLanguages((language) => (nonce) => readerPage(sites[language], nonce)),
     guides: new Map(guideNames.map((name) => [name, inBoth((site) => guideHtml(site, name))])),
     json: document("application/json", JSON.stringify(openapi)),
     // Quoted also where only YAML 1.1 would read `no` or `1:20` as something else; no anchors for equal parts.
@@ -76,11 +88,12 @@ function siteOf(language: Language, openapi: ShownDocument, assets: Assets): Sit
   const origin = openapi.servers?.[0]?.url ?? "";
   const target = linkTarget(language, operationTags(openapi));
   const guides = guideNames.map((name) => renderGuide(name, language, origin, target));
-  const { reader, turkish, policy, start, style, mark, icon } = assets;
+  const { reader, turkish, policy, relay, start, style, mark, icon } = assets;
   const names = {
     reader: reader.name,
     turkish: turkish.name,
     policy: policy.name,
+    relay: relay.name,
     start: start.name,
     style: style.name,
     mark: mark.name,
@@ -129,18 +142,29 @@ const pagePolicy = [
 /** The policy of documents that are not pages: nothing is allowed, if a browser renders them as a page. */
 const inertPolicy = "default-src 'none'; frame-ancestors 'none'";
 
+/** The reference runs a script of ours, which calls our API, and shows the frame. */
+function referencePage(site: Site): DocsPage {
+  const more = ["style-src 'self'", "script-src 'self'", "connect-src 'self'", "frame-src 'self'"];
+  const safer = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
+  return htmlPage(site, referenceHtml(site), [...pagePolicy, ...more, ...safer]);
+}
+
 /**
- * The reference also runs our scripts and calls our API. The reader makes style elements, so these need the nonce, and its
- * style has images as `data:` URLs.
+ * The frame runs the reader in a sandbox: it has an origin of its own and connects to nothing. The reader makes style elements, so
+ * these need the nonce, and its style has images as `data:` URLs.
  */
-function referencePage(site: Site, nonce: string): DocsPage {
+function readerPage(site: Site, nonce: string): DocsPage {
   const policy = [
-    ...pagePolicy.map((part) => (part.startsWith("img-src") ? `${part} data:` : part)),
+    `sandbox ${readerSandbox}`,
+    "default-src 'none'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "connect-src 'self'",
   ];
-  return htmlPage(site, referenceHtml(site, nonce), policy, "no-store");
+  return htmlPage(site, readerHtml(site, nonce), policy, "no-store");
 }
 
 function htmlPage(

@@ -1,4 +1,4 @@
-// Runs in the browser, on /docs: shows the service's own document with Scalar.
+// Runs in the browser, in the frame of the reader: shows the service's own document with Scalar.
 
 window.Scalar.createApiReference("#reader", {
   url: "/docs/json",

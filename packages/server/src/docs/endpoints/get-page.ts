@@ -3,9 +3,6 @@
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
 import { docsOperation, docsReply, type PagesOf, pageQuery } from "../page-reply.ts";
 
-/** 128 bits, as the specification of the policy asks for. */
-const nonceBytes = 16;
-
 export function getPage(pages: PagesOf): Endpoint {
   return endpoint(
     {
@@ -17,9 +14,6 @@ export function getPage(pages: PagesOf): Endpoint {
       query: pageQuery,
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async ({ publicUrl, random }, { query, language }) => {
-      const { reference } = pages(publicUrl);
-      return docsReply(reference[query.lang ?? language](random.bytes(nonceBytes).toString("base64")));
-    },
+    async ({ publicUrl }, { query, language }) => docsReply(pages(publicUrl).reference[query.lang ?? language]),
   );
 }

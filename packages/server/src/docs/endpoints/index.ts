@@ -9,6 +9,7 @@ import { getErrors } from "./get-errors.ts";
 import { getGuide } from "./get-guide.ts";
 import { getJson } from "./get-json.ts";
 import { getPage } from "./get-page.ts";
+import { getReader } from "./get-reader.ts";
 import { getYaml } from "./get-yaml.ts";
 
 /**
@@ -23,6 +24,7 @@ export function docsEndpoints(apiDocument: (origin: string) => JsonObject): read
   };
   return [
     getPage(pages),
+    getReader(pages),
     getJson(pages),
     getYaml(pages),
     getErrors(pages),

@@ -37,6 +37,9 @@ export const subjectLengthMax = 200;
 /** Ten times our longest mail. */
 export const mailTextLengthMax = 20_000;
 
+/** The text, its escapes, and the frame of the page around it. */
+export const mailHtmlLengthMax = 2 * mailTextLengthMax;
+
 /** Six parts of 67 UTF-16 units, the most that Turkish gateways join into one message. */
 export const smsTextLengthMax = 402;
 
@@ -51,7 +54,8 @@ const mailPayload = Type.Object(
     to: Type.String({ minLength: 3, maxLength: addressLengthMax }),
     subject: Type.String({ minLength: 1, maxLength: subjectLengthMax }),
     text: Type.String({ minLength: 1, maxLength: mailTextLengthMax }),
-    html: Type.Optional(Type.String({ minLength: 1, maxLength: mailTextLengthMax })),
+    // A mail that an older version has queued has none.
+    html: Type.Optional(Type.String({ minLength: 1, maxLength: mailHtmlLengthMax })),
     template,
     language,
   },

@@ -7,11 +7,13 @@
  * - A template without one of the languages does not compile.
  * - Values are cleaned before they are used: one line, no control characters, bounded length. So a value cannot add a
  *   header, a paragraph or a hidden direction mark.
+ * - A mail is a text and a page with the same words (`mail-html.ts`).
  * - Mails to applicants contain no text of the request. Anybody can type another person's address, and the service must
  *   not send a stranger's words to it.
  */
 
 import { auditTemplates } from "./audit-templates.ts";
+import { mailHtml } from "./mail-html.ts";
 import { retentionTemplates } from "./retention-templates.ts";
 import { securityTemplates } from "./security-changes.ts";
 
@@ -451,15 +453,25 @@ export type MailValues<Name extends MailTemplateName> = Parameters<(typeof mailT
 /** The values of an SMS template. */
 export type SmsValues<Name extends SmsTemplateName> = Parameters<(typeof smsTemplates)[Name]["tr"]>[0];
 
+/** A mail as text and as a page with the same words. */
+export interface RenderedMail extends MailText {
+  readonly html: string;
+}
+
 /** @example renderMail("application_received", "tr", { application_id }) */
 export function renderMail<Name extends MailTemplateName>(
   template: Name,
   language: Language,
   values: MailValues<Name>,
-): MailText {
+): RenderedMail {
   const render = mailTemplates[template][language] as (values: Values) => MailText;
-  return render(cleaned(values));
+  const clean = cleaned(values);
+  const { subject, text } = render(clean);
+  return { subject, text, html: mailHtml({ language, subject, text, link: clean.link }) };
 }
+
+/** Every template, for tests. */
+export const mailTemplateNames = Object.keys(mailTemplates) as readonly MailTemplateName[];
 
 /** @example renderSms("otp_code", "tr", { code, minutes: "5" }) */
 export function renderSms<Name extends SmsTemplateName>(

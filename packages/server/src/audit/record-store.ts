@@ -45,7 +45,9 @@ function matching<Row>(select: Select<Row>, filter: RecordFilter): Select<Row> {
   else if (action !== undefined) found = found.where("action", "=", action);
   if (filter.actor_id !== undefined) found = found.where("actor_id", "=", filter.actor_id);
   if (filter.actor_kind !== undefined) found = found.where(sql<boolean>`actor ->> 'kind' = ${filter.actor_kind}`);
-  if (filter.outcome !== undefined) found = found.where("outcome", "=", filter.outcome);
+  // Written into the statement: the index of failures is only used where the statement says that it is about them.
+  if (filter.outcome === "failure") found = found.where(sql<boolean>`outcome = 'failure'`);
+  if (filter.outcome === "success") found = found.where(sql<boolean>`outcome = 'success'`);
   const target = {
     ...(filter.target_type !== undefined && { type: filter.target_type }),
     ...(filter.target_id !== undefined && { id: filter.target_id }),

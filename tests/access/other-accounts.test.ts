@@ -302,6 +302,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.get": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.update": async (owner) => ({ id: await snapshot(owner), body: { label: "Ay sonu" } }),
   "snapshots.cancel": async (owner) => ({ id: await queuedSnapshot(owner) }),
+  "snapshots.verify": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.put_file": async (owner) => ({ id: await queuedSnapshot(owner), content: Buffer.from("merhaba") }),
   "snapshots.begin_file": async (owner) => ({ id: await queuedSnapshot(owner), headers: { "upload-length": "7" } }),
   "snapshots.append_file": async (owner) => {

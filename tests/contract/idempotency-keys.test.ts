@@ -185,6 +185,10 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const by = await tokenFor(service);
     return { by, id: String((await made("/v1/snapshots", { source: "sunucu" }, by.auth)).id) };
   },
+  "snapshots.verify": async () => {
+    const by = await tokenFor(service);
+    return { by, id: await snapshotOf(by) };
+  },
   "snapshots.undelete": async () => {
     const by = await tokenFor(service);
     const { id } = await made("/v1/snapshots", { source: "sunucu" }, by.auth);

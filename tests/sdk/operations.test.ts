@@ -232,6 +232,10 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     return client.snapshots.cancel({ id: (await client.snapshots.create({ body: { source: "ofis" } })).id });
   },
+  "snapshots.verify": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.verify({ id });
+  },
   "snapshots.putFile": async () => {
     const { client } = await owner();
     const { id } = await client.snapshots.create({ body: { source: "ofis" } });

@@ -317,6 +317,7 @@ export const settings = {
   limitSnapshotsList: limitSetting("snapshots_list", "60/60"),
   limitSnapshotsCreate: limitSetting("snapshots_create", "10/60"),
   limitSnapshotsCreateHour: limitSetting("snapshots_create_hour", "30/3600"),
+  limitSnapshotsVerify: limitSetting("snapshots_verify", "10/3600"),
   limitRestoreCreate: limitSetting("restore_create", "10/3600"),
   limitAuditExport: limitSetting("audit_export", "5/86400"),
   limitAuditSharedExport: limitSetting("audit_shared_export", "5/86400"),

@@ -1356,6 +1356,17 @@ export interface EmanetApi {
       readonly id: string;
     }, Snapshot>;
     /**
+     * Verify a snapshot. `POST /v1/snapshots/{id}/verify`
+     *
+     * Reads all content of a completed snapshot from the store and compares it, also what was verified before. It runs in the background: `verification` of the snapshot says how far it is, and `verified_at` changes when all is right. While one runs, another is not begun.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly verify: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Snapshot>;
+    /**
      * Bring a deleted snapshot back. `POST /v1/snapshots/{id}/undelete`
      *
      * Within 72 hours of its deletion. The snapshot is again what it was before.
@@ -1990,7 +2001,7 @@ export interface EmanetApi {
       /** Only these; `undelivered` stands for `retrying` and `failed`. */
       readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
       /** Only events of this type. */
-      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | undefined;
+      readonly event?: "account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | undefined;
       /** Only of this event. */
       readonly event_id?: string | undefined;
     }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
@@ -3122,6 +3133,7 @@ export const operations = {
   "snapshots.update": {"method":"PATCH","path":"/v1/snapshots/{id}","body":"json","reply":"json"},
   "snapshots.delete": {"method":"DELETE","path":"/v1/snapshots/{id}","reply":"empty"},
   "snapshots.cancel": {"method":"POST","path":"/v1/snapshots/{id}/cancel","keyed":true,"reply":"json"},
+  "snapshots.verify": {"method":"POST","path":"/v1/snapshots/{id}/verify","keyed":true,"reply":"json"},
   "snapshots.undelete": {"method":"POST","path":"/v1/snapshots/{id}/undelete","keyed":true,"reply":"json"},
   "snapshots.listWarnings": {"method":"GET","path":"/v1/snapshots/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "snapshots.listTree": {"method":"GET","path":"/v1/snapshots/{id}/tree","query":["path","cursor","limit"],"reply":"json"},

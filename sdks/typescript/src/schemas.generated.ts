@@ -54,7 +54,7 @@ export interface AccountChange {
 
 export interface AccountLimit {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package";
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -67,14 +67,14 @@ export interface AccountLimit {
 
 export interface AccountLimitReset {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package";
   /** The reason. It is stored in the audit trail, so it must not contain personal data. */
   readonly reason: string;
 }
 
 export interface AccountLimitSet {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -259,7 +259,7 @@ export interface AdminLimitRequest {
   /** Id of the request. */
   readonly id: string;
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -318,7 +318,7 @@ export interface AdminRateLimit {
   /** The account. */
   readonly account_id: string;
   /** The limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** Whether the limit refuses requests. */
   readonly mode: "enforce" | "shadow" | "off" | (string & {});
   /** Number of allowed requests. */
@@ -529,6 +529,21 @@ export interface AgentPage {
   readonly data: readonly Agent[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface AgentRegistered {
+  /** The type of the event. */
+  readonly event: "agent.registered";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The agent. */
+  readonly agent_id: string;
 }
 
 export interface AgentReplacement {
@@ -915,6 +930,7 @@ export interface CreatedSnapshot {
   readonly parent_id: string | null;
   readonly failure: SnapshotFailure | null;
   readonly verified_at: string | null;
+  readonly verification?: SnapshotVerification | null | undefined;
   readonly retention: SnapshotRetention;
   /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
   readonly metadata: { readonly [name: string]: string };
@@ -1496,7 +1512,7 @@ export interface NewOauthClient {
 
 export interface NewRateLimitRequest {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package";
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -1587,7 +1603,7 @@ export interface NewWebhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[];
   readonly description?: string | null | undefined;
 }
 
@@ -1978,7 +1994,7 @@ export interface PublicKeys {
 
 export interface RateLimit {
   /** Name of the limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "audit_shared_export" | "audit_shared_events" | "admin" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** An exact window, or a bucket that refills. */
   readonly kind: "window" | "bucket" | (string & {});
   /** Whether the limit refuses, only counts, or is off. */
@@ -1999,7 +2015,7 @@ export interface RateLimitRequest {
   /** Id of the request. */
   readonly id: string;
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "snapshots_verify" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -2506,6 +2522,7 @@ export interface Snapshot {
   readonly parent_id: string | null;
   readonly failure: SnapshotFailure | null;
   readonly verified_at: string | null;
+  readonly verification?: SnapshotVerification | null | undefined;
   readonly retention: SnapshotRetention;
   /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
   readonly metadata: { readonly [name: string]: string };
@@ -2642,6 +2659,14 @@ export interface SnapshotSuspicion {
   /** When it was found. */
   readonly found_at: string;
   readonly accepted_at: string | null;
+}
+
+/** A verification that was asked for and has not ended. Only where one snapshot is read. */
+export interface SnapshotVerification {
+  /** How far it is. */
+  readonly status: "queued" | "running" | (string & {});
+  /** Files that were compared so far. */
+  readonly checked_files: number;
 }
 
 export interface SnapshotWarning {
@@ -3087,7 +3112,7 @@ export interface Webhook {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -3118,7 +3143,7 @@ export interface WebhookChange {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url?: string | undefined;
   /** What is sent. */
-  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
   readonly description?: string | null | undefined;
 }
 
@@ -3128,7 +3153,7 @@ export interface WebhookCreated {
   /** Where events are sent: https, a public host, no user name or password in it. */
   readonly url: string;
   /** What is sent. */
-  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test" | (string & {}))[];
   readonly description: string | null;
   /** Nothing is sent to a disabled one. */
   readonly status: "enabled" | "disabled" | (string & {});
@@ -3223,7 +3248,7 @@ export interface WebhookReplay {
   /** The moment after the last one. */
   readonly to?: string | undefined;
   /** Only these types. */
-  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "source.overdue" | "agent.registered" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "audit.share_created" | "audit.share_revoked" | "source.suspicious" | "deletion.scheduled" | "deletion.canceled" | "deletion.completed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "mukellef.transferred" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookSecretRotated {

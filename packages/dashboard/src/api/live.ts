@@ -39,6 +39,7 @@ const changedBy: Readonly<Record<string, readonly string[]>> = {
   account: ["account", "me"],
   mukellef: ["taxpayers", "vaults"],
   webhook: ["webhooks"],
+  agent: ["agents"],
 };
 
 /** What one tab tells the others: what happened, and the number from which to go on. */

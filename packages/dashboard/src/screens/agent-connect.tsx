@@ -60,14 +60,11 @@ export function InstallSteps() {
   );
 }
 
-/** The machine registers itself some seconds after the approval. Nothing announces it, so the list is read while the dialog waits. */
-const waitMs = 3_000;
-
 export function ConnectDialog({ onClose }: { readonly onClose: () => void }) {
   const [code, setCode] = useState<string | null>(null);
   const [isReady, setReady] = useState(false);
-  const isWaiting = code !== null && !isReady;
-  const { data: agents = [], isSuccess } = useQuery({ ...agentsQuery, refetchInterval: isWaiting ? waitMs : false });
+  // The machine registers itself some seconds after the approval; an event says so, and the list is read again.
+  const { data: agents = [], isSuccess } = useQuery(agentsQuery);
   const [before] = useState(() => new Set(queries.getQueryData(agentsQuery.queryKey)?.map(({ id }) => id)));
   const agent = isSuccess ? agents.find(({ id }) => !before.has(id)) : undefined;
   return (

@@ -6,12 +6,14 @@
 import { isProblem, type Snapshot } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { BadgeCheck, ChevronRight, Download, Lock, RotateCcw } from "lucide-react";
+import { BadgeCheck, ChevronRight, Download, Lock, RotateCcw, ShieldCheck } from "lucide-react";
 import { useState } from "react";
+import { client, queries } from "../api/client.ts";
 import { downloadPath, downloadReceipt } from "../api/downloads.ts";
 import { snapshotQuery, vaultsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
-import { clock, day, longDay, size } from "../format.ts";
+import { perform } from "../api/step-up.ts";
+import { clock, day, dayAndTime, longDay, size } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Glyph } from "../parts/glyph.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
@@ -27,7 +29,11 @@ import { type Chosen, Tree } from "./snapshot-tree.tsx";
 export function SnapshotScreen() {
   const { id } = useParams({ from: "/app/snapshots/$id" });
   const { may } = useRights();
-  const snapshot = useQuery({ ...snapshotQuery(id), enabled: may("snapshots:read") });
+  const snapshot = useQuery({
+    ...{ ...snapshotQuery(id), enabled: may("snapshots:read") },
+    // Progress has no events: while it is verified, this one snapshot is read again.
+    refetchInterval: ({ state }) => (isVerifying(state.data) ? progressMs : false),
+  });
   if (isProblem(snapshot.error, "not_found") || isProblem(snapshot.error, "validation_failed")) return <NotFound />;
   if (snapshot.data !== undefined) return <Browser snapshot={snapshot.data} />;
   return (
@@ -41,6 +47,16 @@ export function SnapshotScreen() {
       )}
     </Screen>
   );
+}
+
+const progressMs = 2_000;
+
+const isVerifying = (snapshot: Snapshot | undefined): boolean => (snapshot?.verification ?? null) !== null;
+
+/** Reads all of it back from the store and compares it, in the background. */
+async function verifyNow(id: string): Promise<void> {
+  const asked = await perform((options) => client.snapshots.verify({ id }, options));
+  queries.setQueryData(snapshotQuery(id).queryKey, asked);
 }
 
 function Browser({ snapshot }: { readonly snapshot: Snapshot }) {
@@ -137,8 +153,18 @@ interface ActionsProps {
 function Actions({ snapshot, attempt, onRestore }: ActionsProps) {
   const { whyNot } = useRights();
   if (snapshot.status !== "completed") return null;
+  const { verification } = snapshot;
+  const running = verification ? t.browser.verifying(verification.checked_files) : undefined;
   return (
     <>
+      <Button
+        icon={<ShieldCheck size={16} aria-hidden="true" />}
+        unavailable={running ?? whyNot("snapshots:write")}
+        onClick={() => attempt(verifyNow(snapshot.id))}
+        className="hide-narrow"
+      >
+        {t.browser.verifyNow}
+      </Button>
       <Button
         icon={<BadgeCheck size={16} aria-hidden="true" />}
         onClick={() => attempt(downloadReceipt(snapshot.id))}
@@ -172,8 +198,13 @@ function Facts({ snapshot }: { readonly snapshot: Snapshot }) {
       <h2 id="snapshot-title">
         {longDay(at)}, {clock(at)}
       </h2>
+      {snapshot.verification && (
+        <span className="tag tag-running" role="status">
+          <Glyph status="running" size={13} /> {t.browser.verifying(snapshot.verification.checked_files)}
+        </span>
+      )}
       {snapshot.verified_at !== null && warnings === 0 && (
-        <span className="tag tag-ok">
+        <span className="tag tag-ok" title={dayAndTime(snapshot.verified_at)}>
           <Glyph status="ok" size={13} /> {t.browser.verified}
         </span>
       )}

@@ -15,6 +15,7 @@
  *   job repeats it until it is there.
  */
 
+export { agentEvents } from "./events.ts";
 export { agentTasks } from "./jobs.ts";
 export {
   type AgentRow,

@@ -117,6 +117,7 @@ export const writtenActions: Readonly<Record<string, WrittenActions>> = {
   "snapshots.update": ["snapshot.updated"],
   "snapshots.complete": ["snapshot.completed", "snapshot.failed"],
   "snapshots.cancel": ["snapshot.canceled"],
+  "snapshots.verify": ["snapshot.verification_asked"],
   "snapshots.delete": ["snapshot.deleted", "act.scheduled"],
   "snapshots.undelete": ["snapshot.undeleted", "act.canceled"],
   "snapshots.accept": ["act.scheduled"],

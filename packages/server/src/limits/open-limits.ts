@@ -122,6 +122,7 @@ function overridesOf(config: Config) {
     snapshots_list: config.limitSnapshotsList,
     snapshots_create: config.limitSnapshotsCreate,
     snapshots_create_hour: config.limitSnapshotsCreateHour,
+    snapshots_verify: config.limitSnapshotsVerify,
     restore_create: config.limitRestoreCreate,
     audit_export: config.limitAuditExport,
     audit_shared_export: config.limitAuditSharedExport,

@@ -30,6 +30,13 @@ export interface VerifyPayload {
   readonly accountId: string;
   readonly vaultId: string;
   readonly snapshotId: string;
+  /** A person asked for it: also what was read back before is read again. */
+  readonly isWhole?: boolean;
+}
+
+function parseVerifyPayload(payload: unknown): VerifyPayload {
+  const { isWhole } = (payload ?? {}) as Record<string, unknown>;
+  return { ...parseSnapshotPayload(payload), ...(isWhole === true && { isWhole }) };
 }
 
 const minuteMs = 60_000;
@@ -47,11 +54,11 @@ const verifyTimeoutMs = 8 * hourMs;
  * and again (scrub).
  */
 export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify", {
-  parse: parseSnapshotPayload,
+  parse: parseVerifyPayload,
   retry: verifyRetries,
   timeoutMs: verifyTimeoutMs,
   priority: "low",
-  async run({ accountId, vaultId, snapshotId }, { ports, signal, log, progress }) {
+  async run({ accountId, vaultId, snapshotId, isWhole = false }, { ports, signal, log, progress }) {
     const { services, transactions } = ports;
     const access: RowAccess = { kind: "account", accountId };
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
@@ -61,7 +68,8 @@ export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify
     const row = await vault.catalog.snapshot(engineId(snapshotId));
     if (row === null) return;
     const { findings, files, damagedFrames } = await verifySnapshots({
-      ...{ vault, snapshots: [row], pool: services.snapshots.readPool, readData: "unverified" },
+      ...{ vault, snapshots: [row], pool: services.snapshots.readPool },
+      readData: isWhole || "unverified",
       onProgress: (counts) => {
         signal.throwIfAborted();
         progress(counts);

@@ -89,6 +89,20 @@ export const snapshotShape = closed(
     parent_id: nullable(uuid("The snapshot before it of the same source.")),
     failure: nullable(failure),
     verified_at: nullable(timestamp("When all of it was read back and compared.")),
+    verification: Type.Optional(
+      nullable(
+        closed(
+          {
+            status: oneOf(["queued", "running"], "How far it is."),
+            checked_files: byteCount("Files that were compared so far."),
+          },
+          {
+            title: "SnapshotVerification",
+            description: "A verification that was asked for and has not ended. Only where one snapshot is read.",
+          },
+        ),
+      ),
+    ),
     retention: closed(
       {
         expires_at: nullable(timestamp("When it expires; null: not by itself.")),

@@ -362,6 +362,12 @@ export async function setVerification(tx: Tx, accountId: string, id: string, isR
     .execute();
 }
 
+/** Notes the job of a verification that was asked for. */
+export async function setVerifyJob(tx: Tx, accountId: string, id: string, jobId: string): Promise<void> {
+  const change = tx.db.updateTable("snapshots").set({ verify_job_id: jobId });
+  await change.where("account_id", "=", accountId).where("id", "=", id).execute();
+}
+
 /** A snapshot has the content of another one, which was verified: it was read back when that one was. Returns false where that one was not. */
 export async function takeVerification(
   tx: Tx,

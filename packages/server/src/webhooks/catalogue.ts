@@ -1,6 +1,7 @@
 /** Every event that an account can subscribe to. Each domain lists its own; this file joins the lists. */
 
 import { accountEvents } from "../accounts/index.ts";
+import { agentEvents } from "../agents/index.ts";
 import { auditEvents } from "../audit/index.ts";
 import type { EventType } from "../kernel/events.ts";
 import { restoreEvents } from "../restores/index.ts";
@@ -13,6 +14,7 @@ import { plannedEvents } from "./planned-events.ts";
 export const eventCatalogue: readonly EventType[] = [
   ...accountEvents,
   ...vaultEvents,
+  ...agentEvents,
   ...snapshotEvents,
   ...restoreEvents,
   ...auditEvents,

@@ -38,6 +38,15 @@ test("a device grant registers its own key with the default vault and gets what 
     [accountId],
   );
   assert.equal(record?.actor.kind, "agent");
+  const events = await storedRows<{ payload: string }>(
+    service.database,
+    "select payload from emanet.events where account_id = $1 and type = 'agent.registered'",
+    [accountId],
+  );
+  assert.ok(
+    events.some(({ payload }) => payload.includes(agent.id)),
+    "the dashboard hears of it",
+  );
   const mails = (await settledMessages(service)).filter(({ template }) => template === "agent_created");
   assert.ok(
     mails.some(({ to }) => to === `${owner.personId}@test.example`),

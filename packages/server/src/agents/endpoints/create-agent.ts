@@ -8,6 +8,7 @@ import { rowAccessOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
 import type { Tx } from "../../kernel/tx.ts";
 import type { Writer } from "../../vaults/index.ts";
+import { agentRegistered } from "../events.ts";
 import { mailAboutAgent } from "../mail-about-agent.ts";
 import {
   type AccountPrincipal,
@@ -94,6 +95,7 @@ export const createAgent = endpoint(
       if (agent === undefined) throw new Error("an agent that was just made is gone");
       const targets = [{ type: "agent", id }, ...vaultIds.map((vault) => ({ type: "vault", id: vault }))];
       tx.audit({ action: "agent.created", targets });
+      tx.emit(agentRegistered, { agent_id: id });
       await mailAboutAgent(tx, ctx, "agent_created", agent, principal);
       return { agent, registrations: vaults };
     });

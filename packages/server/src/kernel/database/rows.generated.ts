@@ -1045,6 +1045,7 @@ export interface SnapshotsRow {
   readonly expired_at: Date | null;
   readonly read_until: Date | null;
   readonly hold_review_mailed_at: Date | null;
+  readonly verify_job_id: string | null;
 }
 
 export interface SourceAliasesRow {

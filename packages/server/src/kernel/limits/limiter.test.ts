@@ -87,6 +87,7 @@ describe("modes", () => {
   const planned: readonly PolicyName[] = [
     "package",
     "snapshots_create_hour",
+    "snapshots_verify",
     "restore_create",
     "audit_export",
     "token",

@@ -30,7 +30,7 @@ describe("GET /v1/rate-limits", () => {
     const limits = await limitsOf(auth);
     assert.deepEqual([...limits.keys()].sort(), [
       ...["audit_export", "package", "restore_create", "snapshots_create", "snapshots_create_hour"],
-      ...["snapshots_list", "token", "webhook_sends", "webhook_verify_debug"],
+      ...["snapshots_list", "snapshots_verify", "token", "webhook_sends", "webhook_verify_debug"],
     ]);
     assert.equal(limits.get("snapshots_list")?.remaining, 57);
     const { limit, window_s, remaining, mode } = limits.get("package") ?? assert.fail();

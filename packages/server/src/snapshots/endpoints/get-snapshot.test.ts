@@ -27,7 +27,7 @@ test("200: a snapshot has every published field; both spellings answer the same"
       "file_count",
     ],
     ...["warning_count", "root_hash", "parent_id", "failure", "verified_at", "retention", "metadata"],
-    ...["external_reference", "created_by", "created_at", "started_at", "completed_at", "version"],
+    ...["external_reference", "created_by", "created_at", "started_at", "completed_at", "version", "verification"],
   ]);
   const other = await env.get(`/snapshots/${made.id}`);
   assert.deepEqual(other.json, answer.json);

@@ -1,4 +1,6 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
+import { askedVerification } from "../asked-verification.ts";
 import { visibleSnapshot } from "../read-content.ts";
 import { showSnapshot, snapshotId, snapshotShape } from "../shapes.ts";
 
@@ -18,6 +20,10 @@ export const getSnapshot = endpoint(
   },
   async (ctx, { principal, params, language }) => {
     const record = await visibleSnapshot(ctx, principal, params.id);
-    return { status: 200, body: showSnapshot(record, { language, seesStorage: true }) };
+    const shown = showSnapshot(record, { language, seesStorage: true });
+    // Most were never asked about, and need no second query.
+    if (record.verify_job_id === null) return { status: 200, body: { ...shown, verification: null } };
+    const verification = await ctx.read(rowAccessOf(principal), (tx) => askedVerification(tx, record));
+    return { status: 200, body: { ...shown, verification } };
   },
 );

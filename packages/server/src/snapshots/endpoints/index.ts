@@ -15,6 +15,7 @@ import { readArchive } from "./read-archive.ts";
 import { readReceipt } from "./read-receipt.ts";
 import { undeleteSnapshot } from "./undelete-snapshot.ts";
 import { updateSnapshot } from "./update-snapshot.ts";
+import { verifySnapshot } from "./verify-snapshot.ts";
 
 export const snapshotEndpoints: readonly Endpoint[] = [
   listSnapshots,
@@ -23,6 +24,7 @@ export const snapshotEndpoints: readonly Endpoint[] = [
   getSnapshot,
   updateSnapshot,
   cancelSnapshot,
+  verifySnapshot,
   deleteSnapshot,
   undeleteSnapshot,
   listWarnings,

@@ -1,9 +1,30 @@
 /** The addresses of the application. A screen is loaded when it is first opened. */
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { queries } from "./api/client.ts";
+import {
+  agentsQuery,
+  auditChainQuery,
+  auditQuery,
+  snapshotQuery,
+  snapshotsQuery,
+  sourcesQuery,
+  taxpayerQuery,
+  taxpayersQuery,
+  vaultsQuery,
+} from "./api/queries.ts";
+import { sessionState } from "./api/session.ts";
 import { NotFound } from "./screens/not-found.tsx";
 import { type Filter, filters } from "./screens/taxpayer-rows.ts";
 import { Shell } from "./shell/shell.tsx";
+
+/**
+ * Reads ahead what a screen shows, while the pointer rests on its link and its code is loaded. Nothing waits for it, and a screen says itself
+ * what fails. Only in a session: a page that is just opened does not know yet who is there.
+ */
+function ahead(read: () => readonly Promise<unknown>[]): void {
+  if (sessionState.get() === "in") read();
+}
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -16,6 +37,7 @@ const overview = createRoute({
 const taxpayers = createRoute({
   getParentRoute: () => root,
   path: "/app/taxpayers",
+  loader: () => ahead(() => [queries.prefetchQuery(taxpayersQuery), queries.prefetchQuery(sourcesQuery)]),
   validateSearch: (search: Record<string, unknown>): { state?: Filter; q?: string } => ({
     ...(isFilter(search.state) && search.state !== "all" && { state: search.state }),
     ...(typeof search.q === "string" && search.q !== "" && { q: search.q }),
@@ -26,12 +48,14 @@ const taxpayers = createRoute({
 const taxpayer = createRoute({
   getParentRoute: () => root,
   path: "/app/taxpayers/$id",
+  loader: ({ params: { id } }) => ahead(() => [queries.prefetchQuery(taxpayerQuery(id))]),
   component: lazyRouteComponent(() => import("./screens/taxpayer.tsx"), "TaxpayerScreen"),
 });
 
 const snapshots = createRoute({
   getParentRoute: () => root,
   path: "/app/snapshots",
+  loader: () => ahead(() => [queries.prefetchInfiniteQuery(snapshotsQuery(null)), queries.prefetchQuery(vaultsQuery)]),
   validateSearch: (search: Record<string, unknown>): { status?: string } => texts(search, ["status"]),
   component: lazyRouteComponent(() => import("./screens/snapshots.tsx"), "Snapshots"),
 });
@@ -39,6 +63,7 @@ const snapshots = createRoute({
 const snapshot = createRoute({
   getParentRoute: () => root,
   path: "/app/snapshots/$id",
+  loader: ({ params: { id } }) => ahead(() => [queries.prefetchQuery(snapshotQuery(id))]),
   validateSearch: (search: Record<string, unknown>): { path?: string; file?: string } =>
     texts(search, ["path", "file"]),
   component: lazyRouteComponent(() => import("./screens/snapshot.tsx"), "SnapshotScreen"),
@@ -53,6 +78,11 @@ const restores = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: "/app/audit",
+  loader: () =>
+    ahead(() => [
+      queries.prefetchInfiniteQuery(auditQuery({ days: 7, isFailure: false })),
+      queries.prefetchQuery(auditChainQuery),
+    ]),
   validateSearch: (search: Record<string, unknown>): { days?: string; outcome?: string } =>
     texts({ ...search, ...(typeof search.days === "number" && { days: String(search.days) }) }, ["days", "outcome"]),
   component: lazyRouteComponent(() => import("./screens/audit.tsx"), "Audit"),
@@ -73,6 +103,7 @@ const webhook = createRoute({
 const sources = createRoute({
   getParentRoute: () => root,
   path: "/app/sources",
+  loader: () => ahead(() => [queries.prefetchQuery(sourcesQuery), queries.prefetchQuery(agentsQuery)]),
   validateSearch: (search: Record<string, unknown>): { state?: string; q?: string } => texts(search, ["state", "q"]),
   component: lazyRouteComponent(() => import("./screens/sources.tsx"), "Sources"),
 });
@@ -100,6 +131,7 @@ const settings = createRoute({
 const retention = createRoute({
   getParentRoute: () => root,
   path: "/app/retention",
+  loader: () => ahead(() => [queries.prefetchQuery(vaultsQuery)]),
   validateSearch: (search: Record<string, unknown>): { vault?: string } => texts(search, ["vault"]),
   component: lazyRouteComponent(() => import("./screens/retention.tsx"), "RetentionScreen"),
 });

@@ -1,8 +1,8 @@
 /** What the screens read, each with its key in the cache. A key begins with the noun that an event can make old. */
 
-import type { Nights, VaultUsage, Webhook } from "@emanet/client/source";
+import type { Nights, TreeEntry, VaultUsage, Webhook } from "@emanet/client/source";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { addDays, today } from "../format.ts";
+import { addDays, folded, today } from "../format.ts";
 import { client } from "./client.ts";
 
 /** The API gives at most so many days at once. */
@@ -36,21 +36,22 @@ export const nightsQuery = (days: number) =>
     },
   });
 
-/** The usage of every vault over so many days; parts of at most 92 days, joined. */
+/** The usage of every vault over so many days; parts of at most 92 days, read side by side and joined. */
 export const usageQuery = (days: number) =>
   queryOptions({
     queryKey: ["usage", days],
     queryFn: async ({ signal }): Promise<readonly VaultUsage[]> => {
       const last = today();
-      const vaults = new Map<string, VaultUsage>();
-      for (let left = days, to = last; left > 0; left -= maxDaysAtOnce) {
-        const part = Math.min(left, maxDaysAtOnce);
-        const from = addDays(to, 1 - part);
-        for await (const vault of client.usage.list.all({ from, to, limit: 100 }, { signal })) {
-          const later = vaults.get(vault.vault_id);
-          vaults.set(vault.vault_id, later ? { ...later, days: [...vault.days, ...later.days] } : vault);
-        }
-        to = addDays(from, -1);
+      const parts = Array.from({ length: Math.ceil(days / maxDaysAtOnce) }, async (_, part) => {
+        const to = addDays(last, -part * maxDaysAtOnce);
+        const from = addDays(to, 1 - Math.min(days - part * maxDaysAtOnce, maxDaysAtOnce));
+        return Array.fromAsync(client.usage.list.all({ from, to, limit: 100 }, { signal }));
+      });
+      const [newest = [], ...older] = await Promise.all(parts);
+      const vaults = new Map(newest.map((vault) => [vault.vault_id, vault]));
+      for (const vault of older.flat()) {
+        const later = vaults.get(vault.vault_id);
+        vaults.set(vault.vault_id, later ? { ...later, days: [...vault.days, ...later.days] } : vault);
       }
       return [...vaults.values()];
     },
@@ -131,18 +132,32 @@ export const sourceSnapshotsQuery = (sourceId: string) =>
 
 const treePage = 1000;
 
+/** Names as they are compared, made when a page comes: of a hundred thousand they would take too long while a person types. */
+const foldedNames = new WeakMap<TreeEntry, string>();
+
+export function foldedName(entry: TreeEntry): string {
+  const known = foldedNames.get(entry) ?? folded(entry.name);
+  foldedNames.set(entry, known);
+  return known;
+}
+
 /** The entries of one folder, page by page. A snapshot does not change, so they are never old. */
 export const treeQuery = (id: string, path: string) =>
   infiniteQueryOptions({
     queryKey: ["tree", id, path],
     initialPageParam: "",
-    queryFn: ({ signal, pageParam }) =>
-      client.snapshots.listTree(
+    queryFn: async ({ signal, pageParam }) => {
+      const page = await client.snapshots.listTree(
         { id, limit: treePage, ...(path !== "" && { path }), ...(pageParam !== "" && { cursor: pageParam }) },
         { signal },
-      ),
+      );
+      for (const entry of page.data) foldedName(entry);
+      return page;
+    },
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
+    // A folder may have a hundred pages: comparing all of them with themselves at each new one takes longer than reading it.
+    structuralSharing: false,
   });
 
 /** More changes than these are not marked in the tree. */

@@ -1,17 +1,15 @@
 /** Audit trail: who did what to what, in a chain that proves itself; export, and shares with outside auditors. */
 
-import type { AuditRecord } from "@emanet/client/source";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Cpu, KeyRound, Share2, ShieldCheck, User } from "lucide-react";
+import { Share2, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { auditChainQuery, auditQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
-import { clockWithSeconds, dayKey, recently, shortDay, today } from "../format.ts";
+import { recently } from "../format.ts";
+import { AuditList } from "../parts/audit-list.tsx";
 import { Button } from "../parts/button.tsx";
-import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { ShownName } from "../parts/shown-name.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
@@ -114,77 +112,9 @@ function Records() {
         {({ pages }) => {
           const list = pages.flatMap(({ data }) => data);
           if (list.length === 0) return <Empty title={t.audit.empty} />;
-          return (
-            <>
-              <Table list={list} />
-              <MoreButton query={records} />
-            </>
-          );
+          return <AuditList list={list} query={records} />;
         }}
       </QueryView>
     </section>
   );
-}
-
-function Table({ list }: { readonly list: readonly AuditRecord[] }) {
-  return (
-    <table className="table card-table audit-table">
-      <thead>
-        <tr>
-          <th scope="col">{t.audit.time}</th>
-          <th scope="col">{t.audit.who}</th>
-          <th scope="col">{t.audit.what}</th>
-          <th scope="col" className="hide-narrow">
-            {t.audit.target}
-          </th>
-          <th scope="col">{t.audit.hash}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {list.map((record) => (
-          <Row key={record.id} record={record} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Row({ record }: { readonly record: AuditRecord }) {
-  const { occurred_at: at, actor, person, action, outcome, targets, hash } = record;
-  const kind = t.audit.actors[actor.kind] ?? actor.kind;
-  return (
-    <tr>
-      <td>
-        {dayKey(at) === today() ? "" : `${shortDay(at)} `}
-        {clockWithSeconds(at)}
-      </td>
-      <th scope="row">
-        <span className="actor">
-          <span className="actor-icon">
-            <ActorIcon kind={actor.kind} />
-          </span>
-          <span>
-            <ShownName name={person ?? kind} />
-            {person !== null && <span>{kind}</span>}
-          </span>
-        </span>
-      </th>
-      <td>
-        <code>{action}</code>
-        {outcome === "failure" && <span className="tag tag-failed">{t.audit.failed}</span>}
-      </td>
-      <td className="hide-narrow">{targets.map(({ type }) => type).join(", ")}</td>
-      <td className="link-of-chain">
-        <code title={hash}>
-          {hash.slice(0, 4)}…{hash.slice(-4)}
-        </code>
-      </td>
-    </tr>
-  );
-}
-
-function ActorIcon({ kind }: { readonly kind: string }) {
-  if (kind === "client") return <KeyRound size={13} aria-hidden="true" />;
-  if (kind === "agent") return <Cpu size={13} aria-hidden="true" />;
-  return kind === "system" ? <ShieldCheck size={13} aria-hidden="true" /> : <User size={13} aria-hidden="true" />;
 }

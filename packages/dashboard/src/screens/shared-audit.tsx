@@ -3,20 +3,19 @@
  * in a header: never in an address, never in storage.
  */
 
-import { createClient, type EmanetClient, isProblem, type SharedAuditRecord } from "@emanet/client/source";
+import { createClient, type EmanetClient, isProblem } from "@emanet/client/source";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Download, Eye, KeyRound } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState } from "react";
 import { saveBlob } from "../api/downloads.ts";
-import { addDays, clockWithSeconds, shortDay, today } from "../format.ts";
+import { addDays, today } from "../format.ts";
 import { actMessage } from "../parts/act-dialogs.tsx";
+import { AuditList } from "../parts/audit-list.tsx";
 import { Button } from "../parts/button.tsx";
 import { FormError } from "../parts/field.tsx";
-import { MoreButton } from "../parts/more-button.tsx";
 import { OpenFoot, OpenTop } from "../parts/open-frame.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { ShownName } from "../parts/shown-name.tsx";
 import { Empty, ErrorCard, QueryView } from "../parts/states.tsx";
 import { TextField } from "../parts/text-field.tsx";
 import { pageLanguage, t } from "../strings/index.ts";
@@ -161,60 +160,14 @@ function Records({ client, onForget }: RecordsProps) {
           <QueryView query={records} lines={10}>
             {({ pages }) => {
               const list = pages.flatMap(({ data }) => data);
-              return list.length === 0 ? <Empty title={t.audit.empty} /> : <Table list={list} />;
+              if (list.length === 0) return <Empty title={t.audit.empty} />;
+              return <AuditList list={list} query={records} masked={a.masked} />;
             }}
           </QueryView>
-          <MoreButton query={records} />
         </section>
         <Export client={client} from={from} />
       </div>
     </div>
-  );
-}
-
-function Table({ list }: { readonly list: readonly SharedAuditRecord[] }) {
-  return (
-    <table className="table audit-table">
-      <thead>
-        <tr>
-          <th scope="col">{t.audit.time}</th>
-          <th scope="col">{t.audit.who}</th>
-          <th scope="col">{t.audit.what}</th>
-          <th scope="col" className="hide-narrow">
-            {t.audit.hash}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {list.map((record) => (
-          <Row key={record.id} record={record} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Row({ record }: { readonly record: SharedAuditRecord }) {
-  const { occurred_at: at, actor, person, action, outcome, hash, masked } = record;
-  return (
-    <tr>
-      <td>
-        {shortDay(at)} {clockWithSeconds(at)}
-      </td>
-      <th scope="row">
-        <ShownName name={person ?? t.audit.actors[actor.kind] ?? actor.kind} />
-      </th>
-      <td>
-        <code>{action}</code>
-        {outcome === "failure" && <span className="tag tag-failed">{t.audit.failed}</span>}
-        {masked && <span className="tag hide-narrow">{a.masked}</span>}
-      </td>
-      <td className="link-of-chain hide-narrow">
-        <code title={hash}>
-          {hash.slice(0, 4)}…{hash.slice(-4)}
-        </code>
-      </td>
-    </tr>
   );
 }
 

@@ -18,11 +18,12 @@ import {
   RefreshCw,
   RotateCcw,
 } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
-import { changesQuery, treeQuery } from "../api/queries.ts";
+import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { changesQuery, foldedName, treeQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { day, folded, shortDay, size } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { overscan, SpaceRow, virtualFrom } from "../parts/long-rows.tsx";
 import { SearchField } from "../parts/search-field.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { Empty, QueryView } from "../parts/states.tsx";
@@ -53,6 +54,13 @@ export function Tree(props: TreeProps) {
   const { snapshot, path, chosen, onChosen, onOpen, onDownload, onRestore } = props;
   const [filter, setFilter] = useState("");
   const tree = useInfiniteQuery(treeQuery(snapshot.id, path));
+  const wanted = useDeferredValue(folded(filter.trim()));
+  // A filter is about the whole folder: what is not here yet is read, page by page.
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = tree;
+  const isSearching = wanted !== "" && hasNextPage;
+  useEffect(() => {
+    if (isSearching && !isFetchingNextPage) void fetchNextPage();
+  }, [isSearching, isFetchingNextPage, fetchNextPage]);
   const { whyNot } = useRights();
   const [only] = chosen;
   const bytes = chosen.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -65,11 +73,20 @@ export function Tree(props: TreeProps) {
       <QueryView query={tree} lines={10}>
         {({ pages }) => {
           const all = pages.flatMap(({ data }) => data);
-          const wanted = folded(filter.trim());
-          const shown = wanted === "" ? all : all.filter(({ name }) => folded(name).includes(wanted));
-          if (shown.length === 0) return <Empty title={all.length === 0 ? t.browser.empty : t.browser.noMatch} />;
+          const shown = wanted === "" ? all : all.filter((entry) => foldedName(entry).includes(wanted));
           return (
-            <Rows {...props} entries={shown} loadMore={tree.hasNextPage ? () => void tree.fetchNextPage() : null} />
+            <>
+              {isSearching && (
+                <p className="tree-note" role="status">
+                  {t.browser.searched(all.length)}
+                </p>
+              )}
+              {shown.length > 0 ? (
+                <Rows {...props} entries={shown} loadMore={hasNextPage ? () => void fetchNextPage() : null} />
+              ) : (
+                !isSearching && <Empty title={all.length === 0 ? t.browser.empty : t.browser.noMatch} />
+              )}
+            </>
           );
         }}
       </QueryView>
@@ -130,9 +147,7 @@ interface RowsProps extends TreeProps {
 }
 
 const rowHeight = 40;
-/** Fewer rows are all in the page: the browser then finds text in them. */
-const virtualFrom = 200;
-const overscan = 20;
+const columns = 5;
 
 function Rows({ entries, loadMore, ...props }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -176,26 +191,17 @@ function Rows({ entries, loadMore, ...props }: RowsProps) {
           </tr>
         </thead>
         <tbody>
-          {before > 0 && <Spacer height={before} />}
+          <SpaceRow height={before} columns={columns} />
           {items.map(({ index }) => {
             const entry = entries[index];
             return entry === undefined ? null : (
               <Row key={entry.path_base64 ?? entry.path} entry={entry} change={changeOf(entry)} {...props} />
             );
           })}
-          {after > 0 && <Spacer height={after} />}
+          <SpaceRow height={after} columns={columns} />
         </tbody>
       </table>
     </div>
-  );
-}
-
-/** In place of the rows that are not in the page. */
-function Spacer({ height }: { readonly height: number }) {
-  return (
-    <tr className="spacer">
-      <td colSpan={5} style={{ height }} />
-    </tr>
   );
 }
 

@@ -4,7 +4,7 @@ import type { Snapshot } from "@emanet/client/source";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { History, Upload } from "lucide-react";
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { handUpload, isUnderway } from "../api/hand-upload.ts";
 import { snapshotQuery, snapshotsQuery, vaultsQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
@@ -12,6 +12,7 @@ import { dayAndTime, size } from "../format.ts";
 import { useObservable } from "../observable.ts";
 import { Button, ButtonLink } from "../parts/button.tsx";
 import { Glyph } from "../parts/glyph.tsx";
+import { useLongRows } from "../parts/long-rows.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
@@ -85,34 +86,54 @@ function List({ status }: { readonly status: ShownStatus }) {
               {status === "all" && <ButtonLink to="/app/sources">{t.sources.connect}</ButtonLink>}
             </Empty>
           );
-        return (
-          <>
-            <ul className="card rows snapshots">
-              {list.map((snapshot) => (
-                <li key={snapshot.id} className="row">
-                  <Glyph status={snapshotStatus(snapshot)} />
-                  <div>
-                    <Link to="/app/snapshots/$id" params={{ id: snapshot.id }} className="row-link">
-                      <strong>
-                        <ShownName name={names.get(snapshot.vault_id) ?? snapshot.source.name} />
-                      </strong>
-                    </Link>
-                    <span>
-                      <ShownName name={snapshot.source.name} />
-                      {snapshot.failure !== null && `. ${snapshot.failure.detail}`}
-                    </span>
-                  </div>
-                  {snapshot.size_bytes !== null && <span className="row-note">{size(snapshot.size_bytes)}</span>}
-                  {watched.includes(snapshot) && <Progress snapshot={snapshot} />}
-                  <span className="row-note">{dayAndTime(snapshot.created_at)}</span>
-                </li>
-              ))}
-            </ul>
-            <MoreButton query={snapshots} />
-          </>
-        );
+        return <Rows list={list} names={names} watched={watched} query={snapshots} />;
       }}
     </QueryView>
+  );
+}
+
+interface RowsProps {
+  readonly list: readonly Snapshot[];
+  readonly names: ReadonlyMap<string, string>;
+  readonly watched: readonly Snapshot[];
+  readonly query: ComponentProps<typeof MoreButton>["query"];
+}
+
+const rowHeight = 61;
+
+function Rows({ list, names, watched, query }: RowsProps) {
+  const rows = useLongRows<HTMLUListElement, HTMLLIElement>(list.length, rowHeight, query);
+  return (
+    <>
+      <ul ref={rows.list} className="card rows snapshots">
+        {rows.above > 0 && <li className="spacer" aria-hidden="true" style={{ height: rows.above }} />}
+        {rows.shown.map((index) => {
+          const snapshot = list[index];
+          if (snapshot === undefined) return null;
+          return (
+            <li key={snapshot.id} ref={rows.measure} data-index={index} className="row">
+              <Glyph status={snapshotStatus(snapshot)} />
+              <div>
+                <Link to="/app/snapshots/$id" params={{ id: snapshot.id }} className="row-link">
+                  <strong>
+                    <ShownName name={names.get(snapshot.vault_id) ?? snapshot.source.name} />
+                  </strong>
+                </Link>
+                <span>
+                  <ShownName name={snapshot.source.name} />
+                  {snapshot.failure !== null && `. ${snapshot.failure.detail}`}
+                </span>
+              </div>
+              {snapshot.size_bytes !== null && <span className="row-note">{size(snapshot.size_bytes)}</span>}
+              {watched.includes(snapshot) && <Progress snapshot={snapshot} />}
+              <span className="row-note">{dayAndTime(snapshot.created_at)}</span>
+            </li>
+          );
+        })}
+        {rows.below > 0 && <li className="spacer" aria-hidden="true" style={{ height: rows.below }} />}
+      </ul>
+      <MoreButton query={query} />
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import type { Source } from "@emanet/client/source";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type Ref, useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { useRights } from "../api/rights.ts";
@@ -14,6 +14,7 @@ import { actMessage, DialogButtons } from "../parts/act-dialogs.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, FormError } from "../parts/field.tsx";
 import { Glyph, type Status } from "../parts/glyph.tsx";
+import { SpaceRow, useLongRows } from "../parts/long-rows.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { TextField } from "../parts/text-field.tsx";
 import { t } from "../strings/index.ts";
@@ -32,6 +33,9 @@ interface SourceTableProps {
   readonly vaultNames: ReadonlyMap<string, string>;
 }
 
+const rowHeight = 57;
+const columns = 6;
+
 export function SourceTable({ sources, vaultNames }: SourceTableProps) {
   const [edited, setEdited] = useState<Source | null>(null);
   const nameOf = ({ vault_id: id }: Source) => vaultNames.get(id) ?? "";
@@ -41,6 +45,7 @@ export function SourceTable({ sources, vaultNames }: SourceTableProps) {
       collator.compare(nameOf(one), nameOf(other)) ||
       collator.compare(one.name, other.name),
   );
+  const rows = useLongRows<HTMLTableSectionElement, HTMLTableRowElement>(sorted.length, rowHeight);
   return (
     <>
       <table className="table card-table sources-table">
@@ -58,10 +63,16 @@ export function SourceTable({ sources, vaultNames }: SourceTableProps) {
             </th>
           </tr>
         </thead>
-        <tbody>
-          {sorted.map((source) => (
-            <Row key={source.id} source={source} vaultName={nameOf(source)} onEdit={() => setEdited(source)} />
-          ))}
+        <tbody ref={rows.list}>
+          <SpaceRow height={rows.above} columns={columns} />
+          {rows.shown.map((index) => {
+            const source = sorted[index];
+            if (source === undefined) return null;
+            const place = { index, measure: rows.measure };
+            const edit = () => setEdited(source);
+            return <Row key={source.id} source={source} vaultName={nameOf(source)} onEdit={edit} {...place} />;
+          })}
+          <SpaceRow height={rows.below} columns={columns} />
         </tbody>
       </table>
       {edited !== null && <EditDialog source={edited} onClose={() => setEdited(null)} />}
@@ -73,14 +84,16 @@ interface RowProps {
   readonly source: Source;
   readonly vaultName: string;
   readonly onEdit: () => void;
+  readonly index: number;
+  readonly measure: Ref<HTMLTableRowElement> | undefined;
 }
 
-function Row({ source, vaultName, onEdit }: RowProps) {
+function Row({ source, vaultName, onEdit, index, measure }: RowProps) {
   const { whyNot } = useRights();
   const why = whyNot("snapshots:write");
   const status = freshnessOf(source.freshness);
   return (
-    <tr>
+    <tr ref={measure} data-index={index}>
       <td className={`status status-${status}`}>
         <Glyph status={status} size={15} /> {t.sources.states[source.freshness] ?? source.freshness}
       </td>

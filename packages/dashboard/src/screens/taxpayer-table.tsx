@@ -1,9 +1,11 @@
 /** The table of taxpayers: status in words, last backup, size, and 30 nights as a row of cells. On a phone cards. */
 
 import { Link } from "@tanstack/react-router";
+import type { Ref } from "react";
 import { HeatRow, heatWidth } from "../charts/heat-row.tsx";
 import { addDays, recently, shortDay, size } from "../format.ts";
 import { Glyph, type Status } from "../parts/glyph.tsx";
+import { SpaceRow, useLongRows } from "../parts/long-rows.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { t } from "../strings/index.ts";
 import type { TaxpayerRow } from "./taxpayer-rows.ts";
@@ -14,9 +16,13 @@ interface TableProps {
   readonly to: string;
 }
 
+const rowHeight = 42;
+const columns = 6;
+
 export function TaxpayerTable({ rows, from, to }: TableProps) {
+  const long = useLongRows<HTMLTableSectionElement, HTMLTableRowElement>(rows.length, rowHeight);
   return (
-    <table className="table card-table taxpayers-table">
+    <table className="table card-table taxpayers-table" aria-rowcount={rows.length + 1}>
       <thead>
         <tr>
           <th scope="col">{t.taxpayers.status}</th>
@@ -32,10 +38,15 @@ export function TaxpayerTable({ rows, from, to }: TableProps) {
           </th>
         </tr>
       </thead>
-      <tbody>
-        {rows.map((row) => (
-          <Row key={row.taxpayer.id} row={row} from={from} />
-        ))}
+      <tbody ref={long.list}>
+        <SpaceRow height={long.above} columns={columns} />
+        {long.shown.map((index) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <Row key={row.taxpayer.id} row={row} from={from} index={index} measure={long.measure} />
+          );
+        })}
+        <SpaceRow height={long.below} columns={columns} />
       </tbody>
     </table>
   );
@@ -60,19 +71,20 @@ const shownState: Readonly<Record<Status, Status>> = {
   ...{ ok: "ok", unchanged: "ok", failed: "failed", late: "late", running: "running", none: "none" },
 };
 
-function Row({
-  row: { taxpayer, status, states, sources },
-  from,
-}: {
+interface RowProps {
   readonly row: TaxpayerRow;
   readonly from: string;
-}) {
+  readonly index: number;
+  readonly measure: Ref<HTMLTableRowElement> | undefined;
+}
+
+function Row({ row: { taxpayer, status, states, sources }, from, index, measure }: RowProps) {
   const shown = shownState[status];
   const amount = (wanted: readonly string[]) => states.filter((state) => wanted.includes(state)).length;
   const label = t.taxpayers.nightsText(amount(["ok", "unchanged"]), amount(["late"]), amount(["failed"]));
   const [first, ...others] = sources;
   return (
-    <tr>
+    <tr ref={measure} data-index={index}>
       <td className={`status status-${shown}`}>
         <Glyph status={shown} size={15} /> {t.night[status]}
       </td>

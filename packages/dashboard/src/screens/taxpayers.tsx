@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Upload, Users } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { nightsQuery, sourcesQuery, taxpayersQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { count, percent } from "../format.ts";
@@ -27,7 +27,15 @@ export function Taxpayers() {
   const [opened, setOpened] = useState<Opened>(null);
   const taxpayers = useQuery({ ...taxpayersQuery, enabled: may("taxpayers:read") });
   const nights = useQuery({ ...nightsQuery(boardDays), enabled: may("taxpayers:read") });
-  const { data: sources = [] } = useQuery({ ...sourcesQuery, enabled: may("taxpayers:read") });
+  const { data: sources } = useQuery({ ...sourcesQuery, enabled: may("taxpayers:read") });
+  // Sorted once, and not again at every letter of the filter.
+  const rows = useMemo(
+    () =>
+      taxpayers.data === undefined || nights.data === undefined
+        ? []
+        : rowsOf(taxpayers.data, nights.data, sources ?? []),
+    [taxpayers.data, nights.data, sources],
+  );
   const why = whyNot("taxpayers:write");
   const add = (
     <Button
@@ -68,7 +76,7 @@ export function Taxpayers() {
               </Empty>
             ) : (
               <QueryView query={nights} lines={12}>
-                {(night) => <List rows={rowsOf(list, night, sources)} from={night.from} to={night.to} />}
+                {(night) => <List rows={rows} from={night.from} to={night.to} />}
               </QueryView>
             )
           }

@@ -17,6 +17,7 @@ import { ErrorCard, Skeleton } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
 import { OfflineBar, SuspendedBar } from "./bars.tsx";
 import { searchIsOpen } from "./keys.ts";
+import type { SearchDialog } from "./search-dialog.tsx";
 import { SideBar } from "./side-bar.tsx";
 import { StepUpDialog } from "./step-up-dialog.tsx";
 import { MobileTop, TabBar } from "./tab-bar.tsx";
@@ -47,8 +48,13 @@ export function Shell() {
   );
 }
 
-const loadSearch = () => import("./search-dialog.tsx");
-const SearchDialog = lazy(async () => ({ default: (await loadSearch()).SearchDialog }));
+/** Kept when it is loaded: a part that had to wait once is shown a third of a second later by the library. */
+let loadedSearch: typeof SearchDialog | null = null;
+const loadSearch = async () => {
+  loadedSearch = (await import("./search-dialog.tsx")).SearchDialog;
+  return { default: loadedSearch };
+};
+const LateSearch = lazy(loadSearch);
 
 /** After the first screen has loaded what it needs. */
 const searchAheadMs = 1_000;
@@ -71,9 +77,10 @@ function SearchPlace() {
     };
   }, []);
   if (!isOpen) return null;
+  const Search = loadedSearch ?? LateSearch;
   return (
     <Suspense>
-      <SearchDialog onClose={() => searchIsOpen.set(false)} />
+      <Search onClose={() => searchIsOpen.set(false)} />
     </Suspense>
   );
 }

@@ -138,6 +138,47 @@ test("files and folders are dropped, also by hand at 390 px in English and dark"
   assertClean(dashboard, "dropped");
 });
 
+test("a page that was loaded again takes the upload up when the same files are chosen; nothing that arrived is sent again", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await page.reload();
+  await openDialog(page);
+  await page.locator("input[type=file][webkitdirectory]").setInputFiles(folder);
+  const sent: string[] = [];
+  await page.route("**/v1/snapshots/*/files/Defterler/**", async (route) => {
+    const request = route.request();
+    const offset = request.headers()["upload-offset"] ?? "";
+    if (request.method() === "PATCH" && offset !== "0" && sent.length < 100) return route.abort("connectionreset");
+    return route.continue();
+  });
+  await page.getByRole("button", { name: "Yüklemeyi başlat" }).click();
+  await page.getByText("Bağlantı bekleniyor").waitFor();
+  const { id } = await newest();
+  const kept = await page.evaluate<string>("localStorage.getItem('emanet.upload')");
+  assert.doesNotMatch(kept, /LOGODB|yevmiye|Defterler/, "no name is kept in the browser");
+  page.once("dialog", (dialog) => void dialog.accept());
+  await page.reload();
+  await page.getByText("Yarım kalan bir yükleme var: 3 dosya, 9,44 MB").first().waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.unroute("**/v1/snapshots/*/files/Defterler/**");
+  page.on("request", (request) => {
+    if (!/\/files\//.test(request.url()) || request.method() === "HEAD") return;
+    sent.push(`${request.method()} ${request.headers()["upload-offset"] ?? ""}`);
+  });
+  await openDialog(page);
+  await page.locator("input[type=file][webkitdirectory]").setInputFiles(folder);
+  await page.getByRole("button", { name: "Yüklemeyi başlat" }).click();
+  await page.getByText("Yedek tamamlandı").waitFor();
+  const part = 4 * 1024 * 1024;
+  assert.deepEqual(sent, [`PATCH ${part}`, `PATCH ${2 * part}`]);
+  assert.deepEqual(await newest(), { ...(await newest()), id, status: "completed" });
+  assert.deepEqual(await restored(id, ["Defterler/LOGODB.bak"]), { "Defterler/LOGODB.bak": sha256(large) });
+  assert.equal(await page.evaluate("localStorage.getItem('emanet.upload')"), null);
+  dashboard.misdeeds.failed.length = 0;
+  dashboard.misdeeds.complaints.length = 0;
+});
+
 test("an upload goes on while another screen is open, pauses on what waiting does not cure, and can be canceled", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;

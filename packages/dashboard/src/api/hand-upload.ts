@@ -5,10 +5,14 @@
  * States: *sending* ⇄ *waiting* (the connection was lost or the service is too busy; it goes on by itself) → *completing* →
  * *completed*. From the first three also *paused* (an error that waiting does not cure, until the person goes on) and *canceled*.
  * What was answered is stored: a file that broke off goes on from the offset that the service has, and nothing is sent twice.
+ *
+ * A page that is loaded again has lost the files: browsers give them only to the page in which they were chosen. The id of the snapshot and a hash of
+ * what was chosen stay, without any name; when the same files are chosen again, the upload goes on.
  */
 
 import { ConnectionError, isProblem, type NewSnapshot } from "@emanet/client/source";
 import { observable } from "../observable.ts";
+import { remember, remembered } from "../platform.ts";
 import { client, queries } from "./client.ts";
 import { perform } from "./step-up.ts";
 
@@ -58,22 +62,69 @@ interface Job {
 
 let job: Job | null = null;
 
+/** An upload that an earlier page began. */
+export interface LeftUpload {
+  readonly id: string;
+  /** Of paths, sizes and times of all files. */
+  readonly chosen: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** The upload that this browser has begun and not ended; null where there is none. */
+export function leftUpload(): LeftUpload | null {
+  const text = remembered("upload");
+  return text === null || job !== null ? null : (JSON.parse(text) as LeftUpload);
+}
+
+/** The service has ended it, or the person does not want it any more. */
+export function forgetLeftUpload(): void {
+  remember("upload", null);
+}
+
+async function hashOf(files: readonly ChosenFile[]): Promise<string> {
+  const lines = files.map(({ path, file }) => `${path}\0${file.size}\0${file.lastModified}`).sort();
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(lines.join("\n")));
+  return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 function change(part: Partial<HandUpload>): void {
   const now = handUpload.get();
   if (now !== null) handUpload.set({ ...now, ...part });
 }
 
-/** Creates the snapshot; resolves when sending has begun. */
+/** Creates the snapshot, or goes on with the one that an earlier page began with the same files; resolves when sending has begun. */
 export async function startUpload(wishes: NewSnapshot, files: readonly ChosenFile[]): Promise<void> {
-  const body: NewSnapshot = { ...wishes, trigger: "manual" };
-  const { id } = await perform((options) => client.snapshots.create({ body }, options));
-  job = { id, left: [...files], sent: new Map(), begun: new Set(), stop: new AbortController() };
+  const chosen = await hashOf(files);
+  const left = leftUpload();
+  const isLeft = left !== null && left.chosen === chosen && (await isOpen(left.id));
+  const id = isLeft ? left.id : await createSnapshot(wishes);
+  // Of each file that may be there the service is asked what it has.
+  const begun = new Set(isLeft ? files.map(({ path }) => path) : []);
+  const bytes = files.reduce((sum, { file }) => sum + file.size, 0);
+  remember("upload", JSON.stringify({ id, chosen, files: files.length, bytes } satisfies LeftUpload));
+  job = { id, left: [...files], sent: new Map(), begun, stop: new AbortController() };
   handUpload.set({
-    ...{ snapshotId: id, status: "sending", files: files.length, filesSent: 0, bytesSent: 0, error: null },
-    bytes: files.reduce((sum, { file }) => sum + file.size, 0),
+    ...{ snapshotId: id, status: "sending", files: files.length, filesSent: 0, bytesSent: 0, error: null, bytes },
   });
   addEventListener("beforeunload", askBeforeLeaving);
   void run(job);
+}
+
+async function createSnapshot(wishes: NewSnapshot): Promise<string> {
+  const body: NewSnapshot = { ...wishes, trigger: "manual" };
+  return (await perform((options) => client.snapshots.create({ body }, options))).id;
+}
+
+/** Whether files can still be added to a snapshot that this browser began. */
+export async function isOpen(id: string): Promise<boolean> {
+  try {
+    const { status } = await client.snapshots.get({ id });
+    return status === "queued" || status === "running";
+  } catch (error) {
+    if (isProblem(error, "not_found")) return false;
+    throw error;
+  }
 }
 
 /** Goes on after a pause. */
@@ -105,6 +156,7 @@ function askBeforeLeaving(event: BeforeUnloadEvent): void {
 
 function end(status: "completed" | "canceled"): void {
   job = null;
+  forgetLeftUpload();
   removeEventListener("beforeunload", askBeforeLeaving);
   change({ status });
 }
@@ -200,7 +252,8 @@ const timeOf = ({ lastModified }: File) => ({ "X-Emanet-Mtime": new Date(lastMod
 async function sendAtOnce(current: Job, { path, file }: ChosenFile): Promise<void> {
   const { id, stop } = current;
   const options = { headers: timeOf(file), signal: stop.signal, retries: { max: 0 } };
-  await client.snapshots.putFile({ id, path, body: file }, options);
+  const isThere = current.begun.has(path) && (await storedBytes(current, path)) === file.size;
+  if (!isThere) await client.snapshots.putFile({ id, path, body: file }, options);
   noteSent(current, path, file.size);
 }
 

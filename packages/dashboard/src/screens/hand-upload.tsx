@@ -7,9 +7,12 @@ import { fieldErrors } from "../api/field-errors.ts";
 import {
   type ChosenFile,
   cancelUpload,
+  forgetLeftUpload,
   type HandUpload,
   handUpload,
+  isOpen,
   isUnderway,
+  leftUpload,
   resumeUpload,
   startUpload,
 } from "../api/hand-upload.ts";
@@ -56,6 +59,7 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog title={t.upload.title} className="dialog-connect" onClose={onClose}>
       <form className="dialog-body" onSubmit={submit}>
         <p className="lead">{t.upload.lead}</p>
+        <LeftNote />
         <FormError text={missing ?? (errors.size === 0 ? actMessage(work.error) : null)} />
         <Field label={t.upload.vault} error={errors.get("/vault_id")}>
           {(ids) => (
@@ -189,24 +193,50 @@ const shown: Readonly<Record<HandUpload["status"], Status>> = {
   ...{ completed: "ok", canceled: "none" },
 } as const;
 
+/** An upload that the page lost when it was loaded again: the same files take it up. */
+function LeftNote() {
+  const [left, setLeft] = useState(leftUpload);
+  const { data: isStillOpen } = useQuery({
+    queryKey: ["snapshots", "left", left?.id],
+    enabled: left !== null,
+    queryFn: () => isOpen(left?.id ?? ""),
+  });
+  if (left === null || isStillOpen !== true) return null;
+  return (
+    <p className="notice" role="status">
+      <span>{t.upload.left(left.files, size(left.bytes))}</span>
+      <button
+        type="button"
+        className="text-button"
+        onClick={() => {
+          forgetLeftUpload();
+          setLeft(null);
+        }}
+      >
+        {t.upload.forget}
+      </button>
+    </p>
+  );
+}
+
 /** The upload of this browser; nothing where there is none. */
 export function UploadCard() {
   const upload = useObservable(handUpload);
   const [isAsked, setAsked] = useState(false);
   const cancel = useMutation({ mutationFn: cancelUpload, onSuccess: () => setAsked(false) });
-  if (upload === null) return null;
+  if (upload === null) return <LeftNote />;
   const { status, files, filesSent, bytes, bytesSent } = upload;
-  const isOpen = isUnderway(upload);
+  const isRunning = isUnderway(upload);
   return (
     <section className="card upload-card" aria-label={t.upload.title}>
       <Glyph status={shown[status]} size={22} />
       <div>
         <strong role="status">{t.upload[status]}</strong>
         <span>{t.upload.progress(filesSent, files, size(bytesSent), size(bytes))}</span>
-        {isOpen && (
+        {isRunning && (
           <progress className="bar" max={Math.max(1, bytes)} value={bytesSent} aria-label={t.upload.sending} />
         )}
-        {isOpen && <span>{t.upload.stay}</span>}
+        {isRunning && <span>{t.upload.stay}</span>}
         {status === "paused" && <ActError error={upload.error} />}
       </div>
       <span className="row-actions">
@@ -220,7 +250,7 @@ export function UploadCard() {
             {t.upload.show}
           </ButtonLink>
         )}
-        {isOpen ? (
+        {isRunning ? (
           <Button size="small" look="danger" onClick={() => setAsked(true)}>
             {t.upload.cancel}
           </Button>
@@ -230,7 +260,7 @@ export function UploadCard() {
           </Button>
         )}
       </span>
-      {isAsked && isOpen && (
+      {isAsked && isRunning && (
         <ConfirmDialog
           title={t.upload.cancelAsk}
           detail={t.upload.cancelDetail}

@@ -36,4 +36,7 @@ export const enUpload: typeof trUpload = {
   keepOn: "Go on",
   show: "Open the backup",
   dismiss: "Close",
+  left: (n: number, size: string) =>
+    `An upload was left unfinished: ${count(n)} files, ${size}. Choose the same files and it goes on where it stopped.`,
+  forget: "Forget it",
 };

@@ -36,4 +36,7 @@ export const trUpload = {
   keepOn: "Sürdür",
   show: "Yedeği aç",
   dismiss: "Kapat",
+  left: (n: number, size: string) =>
+    `Yarım kalan bir yükleme var: ${count(n)} dosya, ${size}. Aynı dosyaları seçerseniz kaldığı yerden sürer.`,
+  forget: "Unut",
 };

@@ -109,11 +109,45 @@ test("a ban is lifted with a reason", async () => {
   await page.getByText("Etkin engel yok").waitFor();
 });
 
+test("staff set a ban, give the right to the API, ask for a new second factor, and filter the audit trail", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const confirm = async (button: string) => {
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Neden").fill("Destek kaydı 4711");
+    await dialog.getByRole("button", { name: button }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  await page.goto(staff("bans"));
+  await page.getByRole("button", { name: "Engel koy" }).click();
+  await page.getByRole("dialog").getByLabel("Tür").selectOption("address");
+  await page.getByRole("dialog").getByLabel("Kimlik ya da adres").fill("203.0.113.9");
+  assert.deepEqual(await axeFindings(page), []);
+  await confirm("Engel koy");
+  await page.getByRole("button", { name: "203.0.113.9: Kaldır" }).click();
+  await confirm("Kaldır");
+  await page.getByText("Etkin engel yok").waitFor();
+  await page.goto(staff("accounts"));
+  await page.getByRole("button", { name: "API hakkını değiştir" }).click();
+  await page.getByRole("dialog").getByLabel("API", { exact: true }).selectOption("on");
+  await confirm("API hakkını değiştir");
+  await page.goto(staff("members"));
+  await page.getByRole("button", { name: /İkinci adımı sıfırla$/ }).first().click();
+  await confirm("İkinci adımı sıfırla");
+  await page.goto(staff("audit"));
+  await page.getByLabel("İşlem, örneğin").fill("ban.*");
+  await page.getByText("account.entitlement_set").first().waitFor({ state: "detached" });
+  const shown = await page.locator(".staff-table tbody code").allInnerTexts();
+  assert.ok(shown.some((text) => text.startsWith("ban.")));
+  assert.ok(!shown.some((text) => text.startsWith("account.")));
+  assertClean(dashboard, "acts of staff");
+});
+
 test("every section fits and is clean, both languages and themes; staff see no names of files", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;
   await office.backedUp("Çamlıbel Lokantası", { "gizli-defter.xml": "<defter/>" });
-  const shows = { applications: "Tümü", accounts: "Askıda", requests: "Bekleyen yok", bans: "Etkin engel yok" };
+  const shows = { applications: "Tümü", accounts: "Askıda", members: "İkinci adımı sıfırla", requests: "Bekleyen yok", bans: "Etkin engel yok" };
   for (const [tab, text] of Object.entries({ ...shows, jobs: "Başarısız", audit: "Zincir" })) {
     await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
     await page.goto(staff(tab));

@@ -34,6 +34,8 @@ export const accountsQuery = (state: "active" | "suspended" | null) =>
     client.admin.listAccounts({ ...page, ...(state !== null && { state }) }, { signal }),
   );
 
+export const membersQuery = list(["members"], (page, signal) => client.admin.listMembers(page, { signal }));
+
 export const requestsQuery = list(["requests"], (page, signal) => client.admin.listLimitRequests(page, { signal }));
 
 export const bansQuery = list(["bans"], (page, signal) =>
@@ -45,4 +47,11 @@ export const jobsQuery = (state: "failed" | null) =>
     client.admin.listJobs({ ...page, ...(state !== null && { state }) }, { signal }),
   );
 
-export const recordsQuery = list(["audit"], (page, signal) => client.admin.listAudit(page, { signal }));
+export interface RecordsFilter {
+  readonly outcome?: "failure";
+  readonly account_id?: string;
+  readonly action?: string;
+}
+
+export const recordsQuery = (filter: RecordsFilter) =>
+  list(["audit", filter], (page, signal) => client.admin.listAudit({ ...page, ...filter }, { signal }));

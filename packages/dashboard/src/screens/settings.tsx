@@ -1,8 +1,9 @@
 /** Settings: the person, the security of the sign-in, the team, the package, usage and limits. */
 
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { Gauge, Package, ShieldCheck, User, Users } from "lucide-react";
 import { useRights } from "../api/rights.ts";
+import { SectionNav } from "../parts/section-nav.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
 import { s } from "../strings/settings.ts";
@@ -29,20 +30,7 @@ export function Settings() {
   return (
     <Screen title={t.nav.settings} aside={text}>
       <div className="settings">
-        <nav className="settings-nav" aria-label={s.sections}>
-          {mine.map(({ id, text: name, Icon }) => (
-            <Link
-              key={id}
-              to="/app/settings"
-              search={id === "profile" ? {} : { tab: id }}
-              activeOptions={{ exact: true, includeSearch: true }}
-              className="place"
-            >
-              <Icon size={16} aria-hidden="true" />
-              {name}
-            </Link>
-          ))}
-        </nav>
+        <SectionNav to="/app/settings" label={s.sections} className="settings-nav" sections={mine} />
         <div className="settings-body">
           <Content />
         </div>

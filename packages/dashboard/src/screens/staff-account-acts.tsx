@@ -9,7 +9,7 @@ import { t } from "../strings/index.ts";
 import { f } from "../strings/staff.ts";
 import { NumberField, type Policy, PolicyField } from "./settings-ask-limit.tsx";
 
-export type AccountAct = "suspend" | "resume" | "package" | "limit" | "reset-limit" | "early";
+export type AccountAct = "suspend" | "resume" | "package" | "limit" | "reset-limit" | "early" | "api";
 
 interface ActProps {
   readonly account: Account;
@@ -23,6 +23,7 @@ const dialogs: Readonly<Record<AccountAct, (props: ActProps) => ReactNode>> = {
   limit: SetLimit,
   "reset-limit": ResetLimit,
   early: SetEarly,
+  api: SetApi,
 };
 
 export function AccountActDialog({ act, ...props }: ActProps & { readonly act: AccountAct }) {
@@ -133,6 +134,25 @@ function SetEarly({ account: { id, early_access: isOn }, onClose }: ActProps) {
   );
 }
 
+const apiChoices = ["package", "on", "off"] as const;
+const apiValues = { package: null, on: true, off: false } as const;
+
+/** The entitlement to the API: by the package, or decided for this account. */
+function SetApi({ account: { id }, onClose }: ActProps) {
+  const [chosen, setChosen] = useState<(typeof apiChoices)[number]>("package");
+  const body = { entitlement: "api", enabled: apiValues[chosen] } as const;
+  return (
+    <ReasonDialog
+      title={f.account.setApi}
+      detail={f.account.apiDetail}
+      act={(reason, options) => client.admin.setEntitlement({ id, body: { ...body, reason } }, options)}
+      onClose={onClose}
+    >
+      <Choice label={f.account.api} values={apiChoices} texts={f.account.apis} value={chosen} onValue={setChosen} />
+    </ReasonDialog>
+  );
+}
+
 interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly values: readonly T[];
@@ -141,7 +161,7 @@ interface ChoiceProps<T extends string> {
   readonly onValue: (value: T) => void;
 }
 
-function Choice<T extends string>({ label, values, texts, value, onValue }: ChoiceProps<T>) {
+export function Choice<T extends string>({ label, values, texts, value, onValue }: ChoiceProps<T>) {
   return (
     <Field label={label}>
       {(ids) => (

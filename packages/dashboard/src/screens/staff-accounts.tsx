@@ -96,6 +96,7 @@ function Detail({ account }: { readonly account: Account }) {
         <Button onClick={() => setAct("package")}>{words.setPackage}</Button>
         <Button onClick={() => setAct("limit")}>{words.setLimit}</Button>
         <Button onClick={() => setAct("reset-limit")}>{words.resetLimit}</Button>
+        <Button onClick={() => setAct("api")}>{words.setApi}</Button>
         <Button onClick={() => setAct("early")}>{account.early_access ? words.earlyOff : words.earlyOn}</Button>
         {account.state === "suspended" ? (
           <Button look="primary" onClick={() => setAct("resume")}>

@@ -1,7 +1,7 @@
 /** The shorter lists of the staff: requests for limits, bans, jobs, the audit trail. */
 
 import type { AdminAuditRecord, AdminJob, AdminLimitRequest, Ban } from "@emanet/client/source";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { client } from "../api/client.ts";
 import { bansQuery, jobsQuery, recordsQuery, requestsQuery } from "../api/staff-queries.ts";
@@ -12,9 +12,11 @@ import { ReasonDialog } from "../parts/reason-dialog.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { Empty, QueryView } from "../parts/states.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { t } from "../strings/index.ts";
 import { s } from "../strings/settings.ts";
 import { f } from "../strings/staff.ts";
+import { Choice } from "./staff-account-acts.tsx";
 
 export function StaffRequests() {
   const requests = useInfiniteQuery(requestsQuery);
@@ -81,8 +83,13 @@ function Request({ request }: { readonly request: AdminLimitRequest }) {
 
 export function StaffBans() {
   const bans = useInfiniteQuery(bansQuery);
+  const [isSetting, setSetting] = useState(false);
   return (
     <>
+      <div className="filter-bar">
+        <Button onClick={() => setSetting(true)}>{f.ban.set}</Button>
+      </div>
+      {isSetting && <SetBan onClose={() => setSetting(false)} />}
       <QueryView query={bans} lines={5}>
         {({ pages }) => {
           const list = pages.flatMap(({ data }) => data);
@@ -98,6 +105,32 @@ export function StaffBans() {
       </QueryView>
       <MoreButton query={bans} />
     </>
+  );
+}
+
+const banKinds = ["client", "session", "address"] as const;
+const banTimes = ["1", "24", "forever"] as const;
+
+function SetBan({ onClose }: { readonly onClose: () => void }) {
+  const [kind, setKind] = useState<(typeof banKinds)[number]>("client");
+  const [subject, setSubject] = useState("");
+  const [time, setTime] = useState<(typeof banTimes)[number]>("24");
+  const hours = time === "forever" ? null : Number(time);
+  return (
+    <ReasonDialog
+      title={f.ban.set}
+      detail={f.ban.setDetail}
+      act={(reason, options) => client.admin.setBan({ body: { kind, subject, hours, reason } }, options)}
+      onClose={onClose}
+    >
+      <Choice label={f.ban.kind} values={banKinds} texts={f.ban.kinds} value={kind} onValue={setKind} />
+      <TextField
+        {...{ label: f.ban.subject, hint: f.ban.subjectHint, required: true, maxLength: 100, spellCheck: false }}
+        value={subject}
+        onText={(text) => setSubject(text.trim())}
+      />
+      <Choice label={f.ban.time} values={banTimes} texts={f.ban.times} value={time} onValue={setTime} />
+    </ReasonDialog>
   );
 }
 
@@ -182,11 +215,38 @@ function JobRow({ job }: { readonly job: AdminJob }) {
   );
 }
 
+/** Ids have this form; anything else would be refused while it is typed. */
+const isId = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+const isAction = (text: string): boolean => /^[a-z_]+\.(?:[a-z_]+|\*)$/.test(text);
+
 export function StaffRecords() {
-  const records = useInfiniteQuery(recordsQuery);
+  const [shown, setShown] = useState<"all" | "failure">("all");
+  const [account, setAccount] = useState("");
+  const [act, setAct] = useState("");
+  const records = useInfiniteQuery({
+    ...recordsQuery({
+      ...(shown === "failure" && { outcome: "failure" as const }),
+      ...(isId(account) && { account_id: account }),
+      ...(isAction(act) && { action: act }),
+    }),
+    placeholderData: keepPreviousData,
+  });
   const { time, chain, who, action, outcome } = f.record;
   return (
     <>
+      <div className="filter-bar">
+        <Segments
+          label={outcome}
+          value={shown}
+          onValue={setShown}
+          options={[
+            { value: "all", text: f.all },
+            { value: "failure", text: f.record.failed },
+          ]}
+        />
+        <FilterField label={f.account.id} value={account} onValue={setAccount} />
+        <FilterField label={f.record.actionHint} value={act} onValue={setAct} />
+      </div>
       <QueryView query={records} lines={10}>
         {({ pages }) => (
           <StaffTable label={f.audit} heads={[time, who, action, chain, outcome]}>
@@ -200,6 +260,25 @@ export function StaffRecords() {
       </QueryView>
       <MoreButton query={records} />
     </>
+  );
+}
+
+interface FilterFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+function FilterField({ label, value, onValue }: FilterFieldProps) {
+  return (
+    <input
+      className="input staff-filter"
+      aria-label={label}
+      placeholder={label}
+      spellCheck={false}
+      value={value}
+      onChange={(event) => onValue(event.target.value.trim())}
+    />
   );
 }
 

@@ -1,18 +1,21 @@
 /** The staff's screen: applications, accounts, limits, bans, jobs, audit trail. Every change asks for a reason. */
 
-import { Link, useSearch } from "@tanstack/react-router";
-import { Ban, Building2, Gauge, Inbox, ListChecks, ScrollText } from "lucide-react";
+import { useSearch } from "@tanstack/react-router";
+import { Ban, Building2, Gauge, Inbox, ListChecks, ScrollText, Users } from "lucide-react";
 import { useRights } from "../api/rights.ts";
+import { SectionNav } from "../parts/section-nav.tsx";
 import { NoPermission } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { f } from "../strings/staff.ts";
 import { StaffAccounts } from "./staff-accounts.tsx";
 import { StaffApplications } from "./staff-applications.tsx";
 import { StaffBans, StaffJobs, StaffRecords, StaffRequests } from "./staff-lists.tsx";
+import { StaffMembers } from "./staff-members.tsx";
 
 const sections = [
   { id: "applications", text: f.applications, Icon: Inbox, Content: StaffApplications },
   { id: "accounts", text: f.accounts, Icon: Building2, Content: StaffAccounts },
+  { id: "members", text: f.members, Icon: Users, Content: StaffMembers },
   { id: "requests", text: f.requests, Icon: Gauge, Content: StaffRequests },
   { id: "bans", text: f.bans, Icon: Ban, Content: StaffBans },
   { id: "jobs", text: f.jobs, Icon: ListChecks, Content: StaffJobs },
@@ -27,20 +30,7 @@ export function Staff() {
     <Screen title={f.title} aside={text}>
       {may("admin") ? (
         <div className="staff">
-          <nav className="staff-nav" aria-label={f.sections}>
-            {sections.map(({ id, text: name, Icon }) => (
-              <Link
-                key={id}
-                to="/app/staff"
-                search={id === "applications" ? {} : { tab: id }}
-                activeOptions={{ exact: true, includeSearch: true }}
-                className="place"
-              >
-                <Icon size={16} aria-hidden="true" />
-                {name}
-              </Link>
-            ))}
-          </nav>
+          <SectionNav to="/app/staff" label={f.sections} className="staff-nav" sections={sections} />
           <Content key={chosen} />
         </div>
       ) : (

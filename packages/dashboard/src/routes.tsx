@@ -83,8 +83,10 @@ const audit = createRoute({
       queries.prefetchInfiniteQuery(auditQuery({ days: 7, isFailure: false })),
       queries.prefetchQuery(auditChainQuery),
     ]),
-  validateSearch: (search: Record<string, unknown>): { days?: string; outcome?: string } =>
-    texts({ ...search, ...(typeof search.days === "number" && { days: String(search.days) }) }, ["days", "outcome"]),
+  validateSearch: (search: Record<string, unknown>): { days?: string; outcome?: string; who?: string } =>
+    texts({ ...search, ...(typeof search.days === "number" && { days: String(search.days) }) }, [
+      ...(["days", "outcome", "who"] as const),
+    ]),
   component: lazyRouteComponent(() => import("./screens/audit.tsx"), "Audit"),
 });
 

@@ -226,11 +226,13 @@ export const snapshotsQuery = (status: "completed" | "running" | "failed" | null
 export interface AuditFilter {
   readonly days: number;
   readonly isFailure: boolean;
+  /** Only what this person did. */
+  readonly who?: string | undefined;
 }
 
-export const auditQuery = ({ days, isFailure }: AuditFilter) =>
+export const auditQuery = ({ days, isFailure, who }: AuditFilter) =>
   infiniteQueryOptions({
-    queryKey: ["audit", days, isFailure],
+    queryKey: ["audit", days, isFailure, who],
     initialPageParam: "",
     queryFn: ({ signal, pageParam }) =>
       client.audit.listEvents(
@@ -238,6 +240,7 @@ export const auditQuery = ({ days, isFailure }: AuditFilter) =>
           limit: listPage,
           from: new Date(`${addDays(today(), 1 - days)}T00:00:00+03:00`).toISOString(),
           ...(isFailure && { outcome: "failure" as const }),
+          ...(who !== undefined && { actor_id: who }),
           ...(pageParam !== "" && { cursor: pageParam }),
         },
         { signal },

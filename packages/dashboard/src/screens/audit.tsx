@@ -6,10 +6,12 @@ import { Share2, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { auditChainQuery, auditQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
+import { membersQuery } from "../api/settings-queries.ts";
 import { recently } from "../format.ts";
 import { AuditList } from "../parts/audit-list.tsx";
 import { Button } from "../parts/button.tsx";
 import { Segments } from "../parts/segments.tsx";
+import { visibleName } from "../parts/shown-name.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
@@ -83,11 +85,11 @@ function Chain() {
 const periods = ["7", "30", "90"] as const;
 
 function Records() {
-  const { days = "7", outcome = "all" } = useSearch({ from: "/app/audit" });
+  const { days = "7", outcome = "all", who } = useSearch({ from: "/app/audit" });
   const navigate = useNavigate({ from: "/app/audit" });
   const period = periods.find((one) => one === days) ?? "7";
   const isFailure = outcome === "failure";
-  const records = useInfiniteQuery(auditQuery({ days: Number(period), isFailure }));
+  const records = useInfiniteQuery(auditQuery({ days: Number(period), isFailure, who }));
   const texts = { "7": t.audit.days7, "30": t.audit.days30, "90": t.audit.days90 };
   return (
     <section className="card audit-records" aria-label={t.audit.title}>
@@ -107,6 +109,10 @@ function Records() {
             { value: "failure", text: t.audit.failures },
           ]}
         />
+        <PersonFilter
+          value={who}
+          onValue={(value) => void navigate({ search: ({ who: _who, ...rest }) => ({ ...rest, ...value }), replace: true })}
+        />
       </div>
       <QueryView query={records} lines={10}>
         {({ pages }) => {
@@ -116,5 +122,32 @@ function Records() {
         }}
       </QueryView>
     </section>
+  );
+}
+
+interface PersonFilterProps {
+  readonly value: string | undefined;
+  readonly onValue: (value: { who?: string }) => void;
+}
+
+/** Only for those who may see the team. */
+function PersonFilter({ value, onValue }: PersonFilterProps) {
+  const { may } = useRights();
+  const { data: members = [] } = useQuery({ ...membersQuery, enabled: may("account:read") });
+  if (members.length < 2) return null;
+  return (
+    <select
+      className="input audit-person"
+      aria-label={t.audit.who}
+      value={value ?? ""}
+      onChange={({ target }) => onValue(target.value === "" ? {} : { who: target.value })}
+    >
+      <option value="">{t.audit.everyone}</option>
+      {members.map(({ id, full_name: name }) => (
+        <option key={id} value={id}>
+          {visibleName(name)}
+        </option>
+      ))}
+    </select>
   );
 }

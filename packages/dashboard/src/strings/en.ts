@@ -424,6 +424,7 @@ export const en: Strings = {
     outcome: "Outcome",
     all: "All",
     failures: "Failures",
+    everyone: "Everyone",
     time: "Time",
     who: "Who",
     what: "What",

@@ -424,6 +424,7 @@ export const tr = {
     outcome: "Sonuç",
     all: "Tümü",
     failures: "Başarısız",
+    everyone: "Herkes",
     time: "Zaman",
     who: "Kim",
     what: "Ne yaptı",

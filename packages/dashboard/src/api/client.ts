@@ -1,7 +1,7 @@
 /** The one client of the API in this page, and the cache of its answers. */
 
 import { createClient, isProblem } from "@emanet/client/source";
-import { QueryClient } from "@tanstack/react-query";
+import { type Query, QueryClient } from "@tanstack/react-query";
 import { sessionCredentials } from "./session.ts";
 
 /** The person waits: longer waits are shown with a countdown, and the card asks again by itself. */
@@ -18,13 +18,20 @@ export const client = createClient({
   retries: { max: 2, maxWaitMs },
 });
 
+/** Lists of more pages are not read again as a whole: the service counts each page as a request. */
+const mostPages = 3;
+
+export function hasManyPages({ state: { data } }: Pick<Query, "state">): boolean {
+  return typeof data === "object" && data !== null && "pages" in data && (data.pages as unknown[]).length > mostPages;
+}
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: staleMs,
       // The client has repeated what is worth repeating.
       retry: false,
-      refetchOnWindowFocus: (query) => !isProblem(query.state.error),
+      refetchOnWindowFocus: (query) => !isProblem(query.state.error) && !hasManyPages(query),
       networkMode: "always",
     },
     mutations: { retry: false, networkMode: "always" },

@@ -5,7 +5,7 @@
  */
 
 import { isProblem } from "@emanet/client/source";
-import { client, queries } from "./client.ts";
+import { client, hasManyPages, queries } from "./client.ts";
 
 const lockName = "emanet-events";
 const channelName = "emanet-events";
@@ -133,23 +133,48 @@ async function refreshNowAndThen(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Collects what events made old, and reads it again once. */
+/**
+ * Collects what events made old, and reads it again once. A list of many pages would be read page by page: when the person is at its top, it begins again with its
+ * first page; further down it stays as it is until the person comes back up.
+ */
 function gatherer(signal: AbortSignal): (types: readonly string[]) => void {
   const old = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
   const flush = () => {
+    timer = null;
     if (signal.aborted) return;
-    for (const key of old) void queries.invalidateQueries({ queryKey: [key] });
-    old.clear();
+    const isDeep = scrollY > topPixels;
+    for (const key of old) {
+      const long = queries.getQueryCache().findAll({ queryKey: [key], predicate: hasManyPages });
+      if (isDeep && long.length > 0) {
+        void queries.invalidateQueries({ queryKey: [key], predicate: (query) => !hasManyPages(query) });
+        continue;
+      }
+      for (const { queryKey } of long) queries.setQueryData(queryKey, firstPageOf);
+      void queries.invalidateQueries({ queryKey: [key] });
+      old.delete(key);
+    }
   };
+  const onScroll = () => {
+    if (old.size > 0 && timer === null && scrollY <= topPixels) flush();
+  };
+  addEventListener("scroll", onScroll, { signal, passive: true });
   return (types) => {
-    const isFirst = old.size === 0;
     for (const type of types) {
       const [kind = ""] = type.split(".");
       for (const key of changedBy[kind] ?? []) old.add(key);
     }
-    if (isFirst && old.size > 0) setTimeout(flush, gatherMs);
+    if (types.length > 0 && old.size > 0) timer ??= setTimeout(flush, gatherMs);
   };
 }
+
+/** So near to the top of the page a person sees the newest rows. */
+const topPixels = 200;
+
+type Pages = { readonly pages: readonly unknown[]; readonly pageParams: readonly unknown[] };
+
+const firstPageOf = (data: Pages | undefined): Pages | undefined =>
+  data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) };
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

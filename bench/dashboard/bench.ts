@@ -72,6 +72,7 @@ async function run({ scale, rounds, log, traceFile }: BenchOptions, cleanups: ((
   return { traces, scrolls, failures, complaints: [...misdeeds.complaints, ...failed] };
 }
 
+/** Signing in is slow on purpose, and the first page of a service is slower. */
 const signInLimitMs = 60_000;
 
 const noTest = { skip: () => undefined };
@@ -83,6 +84,5 @@ async function signIn(page: Page, { url, dataFolder }: MeasuredSetup): Promise<v
   await page.getByLabel("Parola", { exact: true }).fill(demo.password);
   await page.getByLabel("Doğrulama kodu").fill(codeAt(demo.totp_secret, new Date()));
   await page.getByRole("button", { name: "Oturum aç" }).click();
-  // Signing in is slow on purpose.
   await page.locator("#night-title").waitFor({ timeout: signInLimitMs });
 }

@@ -1,4 +1,4 @@
-/** The figures as tables. */
+/** The figures as tables, and the names of those that miss their targets. */
 
 import { availableParallelism, loadavg } from "node:os";
 import type { BenchResult } from "./bench.ts";

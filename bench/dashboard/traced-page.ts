@@ -30,7 +30,9 @@ const restMs = 300;
 /** Then an interaction counts as one that does not end. */
 const longestWaitMs = 10_000;
 
+/** The design: what takes longer is seen as a delay. */
 const targetMs = 100;
+/** The design, for a page that the browser has in its cache. */
 const firstPaintTargetMs = 1_000;
 
 export class TracedPage {

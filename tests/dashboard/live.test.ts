@@ -92,3 +92,18 @@ test("an upload that runs shows what has arrived, and its size when it is done",
   await page.getByText("Elle", { exact: true }).waitFor();
   assertClean(dashboard, "upload");
 });
+
+test("a person has a backup verified now, and the page says when it is done", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const list = await service.send("GET", "/v1/snapshots?limit=1&status=completed", { headers: office.auth });
+  const [snapshot] = (list.json as { data: readonly { id: string }[] }).data;
+  await page.goto(`${service.url}/app/snapshots/${snapshot?.id}`);
+  await page.getByText("Doğrulandı").waitFor();
+  const asked = page.waitForResponse((response) => response.url().endsWith("/verify"));
+  await page.getByRole("button", { name: "Şimdi doğrula" }).click();
+  assert.equal((await asked).status(), 202);
+  await page.getByRole("button", { name: "Şimdi doğrula" }).waitFor();
+  await page.getByText("Doğrulandı").waitFor();
+  assertClean(dashboard, "verified");
+});

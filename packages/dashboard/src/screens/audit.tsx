@@ -111,7 +111,9 @@ function Records() {
         />
         <PersonFilter
           value={who}
-          onValue={(value) => void navigate({ search: ({ who: _who, ...rest }) => ({ ...rest, ...value }), replace: true })}
+          onValue={(value) =>
+            void navigate({ search: ({ who: _who, ...rest }) => ({ ...rest, ...value }), replace: true })
+          }
         />
       </div>
       <QueryView query={records} lines={10}>

@@ -6,7 +6,7 @@
 import { isProblem, type Snapshot } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { BadgeCheck, ChevronRight, Download, Lock, RotateCcw, ShieldCheck } from "lucide-react";
+import { BadgeCheck, ChevronRight, Download, Lock, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { downloadPath, downloadReceipt } from "../api/downloads.ts";
@@ -49,6 +49,7 @@ export function SnapshotScreen() {
   );
 }
 
+/** Often enough to see that it goes on. */
 const progressMs = 2_000;
 
 const isVerifying = (snapshot: Snapshot | undefined): boolean => (snapshot?.verification ?? null) !== null;
@@ -80,7 +81,7 @@ function Browser({ snapshot }: { readonly snapshot: Snapshot }) {
       <div className="browser">
         <Nights snapshot={snapshot} />
         <section className="browser-main" aria-labelledby="snapshot-title">
-          <Facts snapshot={snapshot} />
+          <Facts snapshot={snapshot} attempt={attempt} />
           {failure !== null && <ErrorCard error={failure} isSmall />}
           {snapshot.status === "completed" ? (
             <Tree
@@ -153,18 +154,8 @@ interface ActionsProps {
 function Actions({ snapshot, attempt, onRestore }: ActionsProps) {
   const { whyNot } = useRights();
   if (snapshot.status !== "completed") return null;
-  const { verification } = snapshot;
-  const running = verification ? t.browser.verifying(verification.checked_files) : undefined;
   return (
     <>
-      <Button
-        icon={<ShieldCheck size={16} aria-hidden="true" />}
-        unavailable={running ?? whyNot("snapshots:write")}
-        onClick={() => attempt(verifyNow(snapshot.id))}
-        className="hide-narrow"
-      >
-        {t.browser.verifyNow}
-      </Button>
       <Button
         icon={<BadgeCheck size={16} aria-hidden="true" />}
         onClick={() => attempt(downloadReceipt(snapshot.id))}
@@ -190,7 +181,9 @@ function Actions({ snapshot, attempt, onRestore }: ActionsProps) {
   );
 }
 
-function Facts({ snapshot }: { readonly snapshot: Snapshot }) {
+function Facts({ snapshot, attempt }: Pick<ActionsProps, "snapshot" | "attempt">) {
+  const { whyNot } = useRights();
+  const why = whyNot("snapshots:write");
   const { created_at: at, file_count: files, size_bytes: bytes, stored_bytes: stored, retention } = snapshot;
   const warnings = snapshot.warning_count ?? 0;
   return (
@@ -212,6 +205,11 @@ function Facts({ snapshot }: { readonly snapshot: Snapshot }) {
         <span className="tag tag-late">
           <Glyph status="late" size={13} /> {t.browser.warnings(warnings)}
         </span>
+      )}
+      {snapshot.status === "completed" && !snapshot.verification && (
+        <Button size="small" unavailable={why} onClick={() => attempt(verifyNow(snapshot.id))}>
+          {t.browser.verifyNow}
+        </Button>
       )}
       {retention.locked_until !== null && (
         <span className="tag" title={t.browser.lockedUntil(day(retention.locked_until))}>

@@ -217,7 +217,7 @@ function JobRow({ job }: { readonly job: AdminJob }) {
 
 /** Ids have this form; anything else would be refused while it is typed. */
 const isId = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
-const isAction = (text: string): boolean => /^[a-z_]+\.(?:[a-z_]+|\*)$/.test(text);
+const isAction = (text: string): boolean => /^[a-z_]+\.[a-z_]+$/.test(text);
 
 export function StaffRecords() {
   const [shown, setShown] = useState<"all" | "failure">("all");

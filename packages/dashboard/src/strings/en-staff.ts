@@ -85,7 +85,8 @@ export const enStaff: typeof trStaff = {
   },
   member: {
     reset: "Reset the second factor",
-    resetDetail: "After the person has proved who they are in another way. It waits; owners of the account can stop it.",
+    resetDetail:
+      "After the person has proved who they are in another way. It waits; owners of the account can stop it.",
   },
   request: {
     states: { pending: "Waiting", approved: "Approved", rejected: "Rejected" },

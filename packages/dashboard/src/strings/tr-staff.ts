@@ -84,7 +84,8 @@ export const trStaff = {
   },
   member: {
     reset: "İkinci adımı sıfırla",
-    resetDetail: "Kişinin kimliğini başka bir yoldan doğruladıktan sonra. Bekleme süresi vardır; hesabın sahipleri durdurabilir.",
+    resetDetail:
+      "Kişinin kimliğini başka bir yoldan doğruladıktan sonra. Bekleme süresi vardır; hesabın sahipleri durdurabilir.",
   },
   request: {
     states: { pending: "Bekliyor", approved: "Onaylandı", rejected: "Reddedildi" } as Readonly<Record<string, string>>,

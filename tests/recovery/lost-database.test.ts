@@ -118,6 +118,14 @@ async function vaultOf({ database }: TestService, accountId: string): Promise<st
   return vault?.id ?? assert.fail("no default vault");
 }
 
+/** The first is held, the second is locked: nobody deletes them. */
+async function assertInForce(service: TestService, headers: Readonly<Record<string, string>>, ids: readonly string[]) {
+  for (const [at, code] of ["legal_hold", "retention_locked"].entries()) {
+    const refused = await service.send("DELETE", `/v1/snapshots/${ids[at]}`, { headers });
+    assert.deepEqual([refused.status, refused.json?.code], [409, code]);
+  }
+}
+
 describe("a database that is lost", () => {
   test("comes back from store and master key: people, programs, sources, snapshots, holds, every byte", async (t) => {
     const dataDir = await temporaryFolder(t);
@@ -169,12 +177,12 @@ describe("a database that is lost", () => {
     const { auth } = await signInAs(second.service, demo);
     const retention = async (id = "") =>
       (await second.service.send("GET", `/v1/snapshots/${id}`, { headers: auth })).json?.retention;
-    const { legal_hold: isHeld } = (await retention(ids[0])) as { legal_hold: boolean };
-    assert.equal(isHeld, true);
+    assert.equal(((await retention(ids[0])) as { legal_hold: boolean }).legal_hold, true);
     const policy = { vault_id: vaultId, source_id: null, keep_daily: 30, floor_days: 7 };
     assert.deepEqual(await storedRows(kept.database, policies), [policy]);
     const { locked_until: locked } = (await retention(ids[1])) as { locked_until: string };
     assert.equal(locked, new Date(lockedUntil).toISOString());
+    await assertInForce(second.service, auth, ids);
     // The source goes on with what the vault has, and nothing is stored twice.
     const next = await second.upload("source=muhasebe", { "a.txt": "bir", "b/c.txt": "üç" });
     assert.equal((await second.get(`/v1/snapshots/${next}`)).json?.parent_id, ids[1]);

@@ -1,4 +1,4 @@
-/** A recovery kit and a copy of the bucket are enough: the engine's command restores every byte without the service. */
+/** A recovery kit and a copy of the bucket are enough: the engine's command and `emanet` restore every byte without the service. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -11,6 +11,7 @@ import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { makeVault } from "../../packages/server/src/vaults/testing.ts";
 
+const agentMain = fileURLToPath(new URL("../../packages/agent/src/main.ts", import.meta.url));
 const main = fileURLToPath(new URL("../../packages/engine-cli/src/main.ts", import.meta.url));
 
 function engine(...args: string[]) {
@@ -18,6 +19,18 @@ function engine(...args: string[]) {
   return { status, stdout, stderr };
 }
 
+/** The command `emanet`, without a sign-in and without an address of the service. */
+function emanet(...args: string[]) {
+  const environment = { PATH: process.env.PATH, HOME: folder, TMPDIR: process.env.TMPDIR, LANG: "en_US.UTF-8" };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [agentMain, ...args], {
+    encoding: "utf8",
+    env: environment,
+  });
+  const lines = stdout.split("\n").filter((line) => line.startsWith("{"));
+  return { status, stdout, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+const folder = await temporaryFolder({ after });
 const env = await snapshotTest({ after });
 const { service } = env;
 const { personId } = await tokenFor(service, { accountId: env.accountId, role: "owner" });
@@ -65,7 +78,6 @@ test("kit and copy restore every byte, of every key pair; the kit of another vau
   const kit = await fetchKit(vaultId);
   const strange = await fetchKit(await makeVault(service, await owner(), "Diğer"));
 
-  const folder = await temporaryFolder({ after });
   const at = (name: string) => path.join(folder, name);
   await writeFile(at("kit.json"), kit);
   await writeFile(at("other.json"), strange);
@@ -89,6 +101,7 @@ test("kit and copy restore every byte, of every key pair; the kit of another vau
       assert.equal(await readFile(path.join(target, "klasor", "a.txt"), "utf8"), text);
       assert.ok(bytes.equals(await readFile(path.join(target, "buyuk.bak"))));
     }
+    await assertEmanetReads(at(copy), at("kit.json"), at(`${copy}-emanet`), { first, second, small, big });
     assert.equal(engine("verify", "--full", "--repo", at(copy), "--kit", at("kit.json")).status, 0);
     const before = await filesOf(at(copy));
     assert.equal(engine("prune", "--repo", at(copy), "--kit", at("kit.json")).status, 2);
@@ -98,7 +111,9 @@ test("kit and copy restore every byte, of every key pair; the kit of another vau
   }
   const { key } = JSON.parse(strange.toString()) as { key: string };
   await writeFile(at("wrong.json"), JSON.stringify({ ...JSON.parse(kit.toString()), key }));
-  assert.equal(engine("snapshots", "--repo", at("files"), "--kit", at("wrong.json")).status, 1);
+  for (const wrong of [engine, emanet])
+    assert.equal(wrong("snapshots", "--repo", at("files"), "--kit", at("wrong.json")).status, 1);
+  assert.equal(emanet("snapshots", "--kit", at("kit.json")).status, 2, "without a copy");
   // It has what opens, and not what signs.
   const vault = await service.running.services?.vaults.open(env.accountId, vaultId);
   assert.ok(vault !== undefined);
@@ -112,4 +127,34 @@ test("kit and copy restore every byte, of every key pair; the kit of another vau
 
 async function filesOf(folder: string): Promise<readonly string[]> {
   return (await readdir(folder, { recursive: true })).sort();
+}
+
+interface Stored {
+  readonly first: string;
+  readonly second: string;
+  readonly small: string;
+  readonly big: Buffer;
+}
+
+/** The verbs of `emanet` that read. */
+async function assertEmanetReads(copy: string, kit: string, target: string, { first, second, small, big }: Stored) {
+  const withKit = ["--repo", copy, "--kit", kit, "--json"];
+  assert.deepEqual(
+    emanet("snapshots", ...withKit).lines.map(({ id }) => id),
+    [second, first].map((id) => id.replaceAll("-", "")),
+  );
+  const restored = emanet("restore", first.replaceAll("-", ""), "--target", target, ...withKit);
+  assert.equal(restored.status, 0, restored.stderr);
+  assert.equal(await readFile(path.join(target, "klasor", "a.txt"), "utf8"), small);
+  assert.ok(big.equals(await readFile(path.join(target, "buyuk.bak"))));
+  assert.equal(emanet("cat", "latest", "klasor/a.txt", "--repo", copy, "--kit", kit).stdout, "yeni");
+  for (const [verb, ...words] of [
+    ["ls", "latest"],
+    ["find", "a.txt"],
+    ["history", "klasor/a.txt"],
+    ["diff", first, second],
+    ["check", "--full"],
+  ] as const)
+    assert.equal(emanet(verb, ...words.map((word) => word.replaceAll(/(?<=\w)-/g, "")), ...withKit).status, 0, verb);
+  assert.equal(emanet("prune", ...withKit).status, 2, "a kit only reads");
 }

@@ -7,12 +7,62 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type EngineContext, openReadableVault, openSqliteCatalog } from "@emanet/engine/vault";
-import type { ReadRepository } from "./answer.ts";
+import type { Answer, ReadRepository } from "./answer.ts";
+import type { CommandLine } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
 import { openCopiedBucket } from "./copied-bucket.ts";
+import { Progress } from "./progress.ts";
 
 export interface KitRepository extends ReadRepository {
   close(): Promise<void>;
+}
+
+interface Environment {
+  readonly ctx: EngineContext;
+  err(line: string): void;
+}
+
+/** Runs `snapshots`, `restore` or `verify`. */
+export async function runWithKit(line: CommandLine, kit: string, environment: Environment): Promise<Answer> {
+  const progress = new Progress(environment.err, environment.ctx.now);
+  try {
+    const { repository, hidden } = await openRebuilt(line.repo, kit, environment, progress);
+    try {
+      const answer = await (await kitCommand(line))(repository, line, progress);
+      return { ...answer, complete: answer.complete && hidden.length === 0 };
+    } finally {
+      await repository.close();
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+/** Opens the copy of a bucket and makes its catalog. `hidden`: snapshots that the chain has and that cannot be read; they are named. */
+export async function openRebuilt(
+  folder: string,
+  kit: string,
+  { ctx, err }: Environment,
+  progress: Progress,
+): Promise<{ readonly repository: KitRepository; readonly hidden: readonly string[] }> {
+  const { rebuild } = await import("@emanet/engine");
+  const repository = openWithKit(folder, kit, ctx);
+  try {
+    const { hidden } = await rebuild(repository.vault, ({ packs }) => progress.report(() => `${packs} packs`));
+    for (const id of hidden) err(`snapshot ${id} is in the vault's chain and has no valid manifest`);
+    return { repository, hidden };
+  } catch (error) {
+    await repository.close();
+    throw error;
+  }
+}
+
+type ReadCommand = (repository: ReadRepository, line: CommandLine, progress: Progress) => Promise<Answer>;
+
+async function kitCommand({ command }: CommandLine): Promise<ReadCommand> {
+  if (command === "restore") return (await import("./restore-command.ts")).restoreCommand;
+  if (command === "verify") return (await import("./upkeep-commands.ts")).verifyCommand;
+  return (await import("./list-commands.ts")).snapshotsCommand;
 }
 
 /** The file that `recovery_kits.download` answers: the kit and the key that opens it. */
@@ -21,7 +71,7 @@ interface KitFile {
   readonly key: string;
 }
 
-export function openWithKit(folder: string, kitFile: string, ctx: EngineContext): KitRepository {
+function openWithKit(folder: string, kitFile: string, ctx: EngineContext): KitRepository {
   const { kit, key } = readKit(kitFile);
   const store = openCopiedBucket(folder);
   const place = mkdtempSync(path.join(tmpdir(), "emanet-kit-"));

@@ -2,7 +2,7 @@
 
 import { availableParallelism } from "node:os";
 import type { EngineContext } from "@emanet/engine/vault";
-import type { Answer, ReadRepository } from "./answer.ts";
+import type { Answer } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
 import { helpText, readArguments, UsageError } from "./arguments.ts";
 import { commands } from "./commands.ts";
@@ -39,32 +39,8 @@ export async function runCommand(args: readonly string[], environment: CommandEn
   }
 }
 
-/** The catalog is made from the copy of the bucket, then the command runs. */
-async function withKit(line: CommandLine, kit: string, { ctx, err }: CommandEnvironment): Promise<Answer> {
-  const [{ openWithKit }, { rebuild }] = await Promise.all([import("./kit-repository.ts"), import("@emanet/engine")]);
-  const repository = openWithKit(line.repo, kit, ctx);
-  const progress = new Progress(err, ctx.now);
-  try {
-    const report = await rebuild(repository.vault, ({ packs }) => progress.report(() => `${packs} packs`));
-    for (const id of report.hidden) err(`engine: snapshot ${id} is in the vault's chain and has no valid manifest`);
-    const answer = await (await kitCommand(line))(repository, line, progress);
-    return { ...answer, complete: answer.complete && report.hidden.length === 0 };
-  } finally {
-    progress.end();
-    await repository.close();
-  }
-}
-
-type ReadCommand = (repository: ReadRepository, line: CommandLine, progress: Progress) => Promise<Answer>;
-
-async function kitCommand({ command }: CommandLine): Promise<ReadCommand> {
-  if (command === "restore") return (await import("./restore-command.ts")).restoreCommand;
-  if (command === "verify") return (await import("./upkeep-commands.ts")).verifyCommand;
-  return (await import("./list-commands.ts")).snapshotsCommand;
-}
-
 async function withRepository(line: CommandLine, environment: CommandEnvironment): Promise<Answer> {
-  if (line.kit !== null) return withKit(line, line.kit, environment);
+  if (line.kit !== null) return (await import("./kit-repository.ts")).runWithKit(line, line.kit, environment);
   const repository =
     line.command === "init"
       ? await createRepository(line.repo, environment.ctx)

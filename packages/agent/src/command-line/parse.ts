@@ -65,6 +65,8 @@ export function parseCommandLine(args: readonly string[]): Parsed {
   const { values, positionals } = parse(rest, [...commonOptions, ...spec.options]);
   if (values.help === true) return { help: verb };
   if (spec.on === "repository" && values.repo === undefined) throw usage(`${verb} needs --repo DIR`);
+  if (values.kit !== undefined && values.repo === undefined)
+    throw usage("--kit needs --repo DIR, a copy of the bucket");
   return new CommandLine(verb, positionals, values);
 }
 

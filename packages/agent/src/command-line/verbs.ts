@@ -22,6 +22,11 @@ export interface VerbSpec {
 
 export const optionTable = {
   repo: { type: "string", value: "DIR", help: "a local repository in place of the service" },
+  kit: {
+    type: "string",
+    value: "FILE",
+    help: "a recovery kit: then --repo is a copy of the bucket, which is only read",
+  },
   json: { type: "boolean", help: "JSON on standard output, for programs" },
   quiet: { type: "boolean", short: "q", help: "no progress, and no summary where all is well" },
   threads: { type: "string", value: "N", help: "worker threads (default: one per core)" },
@@ -125,39 +130,44 @@ export const verbs = {
     words: "",
     help: "list snapshots, newest first",
     on: "both",
-    options: ["repo", "source", "vault", "all"],
+    options: ["repo", "kit", "source", "vault", "all"],
   },
   ls: {
     words: "SNAPSHOT [PATH]",
     help: "list a folder of a snapshot",
     on: "both",
-    options: ["repo", "source", "vault", "recursive"],
+    options: ["repo", "kit", "source", "vault", "recursive"],
   },
   find: {
     words: "NAME",
     help: "find files by a part of their name, or by a pattern with * and ?",
     on: "both",
-    options: ["repo", "source", "vault", "snapshot"],
+    options: ["repo", "kit", "source", "vault", "snapshot"],
   },
-  history: { words: "FILE", help: "list the versions of a file", on: "both", options: ["repo", "source", "vault"] },
+  history: {
+    words: "FILE",
+    help: "list the versions of a file",
+    on: "both",
+    options: ["repo", "kit", "source", "vault"],
+  },
   diff: {
     words: "SNAPSHOT SNAPSHOT",
     help: "what changed from one to the other",
     on: "both",
-    options: ["repo", "source", "vault"],
+    options: ["repo", "kit", "source", "vault"],
   },
   cat: {
     words: "SNAPSHOT FILE",
     help: "write a file to standard output",
     on: "both",
-    options: ["repo", "source", "vault", "limit-download"],
+    options: ["repo", "kit", "source", "vault", "limit-download"],
   },
   restore: {
     words: "SNAPSHOT [PATH…]",
     help: "restore a snapshot, or files and folders of it",
     on: "both",
     options: [
-      ...(["repo", "threads", "source", "vault", "target", ...filters, "overwrite", "dry-run"] as const),
+      ...(["repo", "kit", "threads", "source", "vault", "target", ...filters, "overwrite", "dry-run"] as const),
       ...(["delete", "owners", "full", "limit-download"] as const),
     ],
   },
@@ -165,7 +175,7 @@ export const verbs = {
     words: "[SNAPSHOT]",
     help: "read back and compare with the hashes; on the service the newest snapshot",
     on: "both",
-    options: ["repo", "threads", "source", "vault", "full", "limit-download"],
+    options: ["repo", "kit", "threads", "source", "vault", "full", "limit-download"],
   },
   forget: {
     words: "[SNAPSHOT…]",

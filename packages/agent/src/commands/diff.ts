@@ -4,7 +4,7 @@ import type { TreeChange } from "@emanet/engine/read";
 import { diffTrees } from "@emanet/engine/read";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { pathData, safeText } from "../output/safe-text.ts";
-import type { LocalPlace } from "../places/local-place.ts";
+import type { Place } from "../places/place.ts";
 import { rootOf } from "../tree/walk.ts";
 import type { Command, Run } from "./command.ts";
 import { findSnapshot, servicePlaceOf } from "./options.ts";
@@ -20,8 +20,8 @@ export const diff: Command = async (run) => {
   const words = [run.line.word(0, "two snapshots"), run.line.word(1, "two snapshots")] as const;
   const repo = run.line.text("repo");
   if (repo !== null) {
-    const { localPlace } = await import("../places/local-place.ts");
-    const place = await localPlace(run, repo);
+    const { readPlace } = await import("../places/local-place.ts");
+    const place = await readPlace(run, repo);
     return show(run, localChanges(run, place, words)).finally(() => place.close());
   }
   const place = await servicePlaceOf(run);
@@ -48,7 +48,7 @@ async function show(run: Run, changes: AsyncIterable<Change>): Promise<ExitCode>
   return exitCodes.done;
 }
 
-async function* localChanges(run: Run, place: LocalPlace, words: readonly [string, string]): AsyncGenerator<Change> {
+async function* localChanges(run: Run, place: Place, words: readonly [string, string]): AsyncGenerator<Change> {
   const source = run.line.text("source");
   const [before, after] = await Promise.all(
     words.map(async (word) => place.open(await findSnapshot(place, word, source))),

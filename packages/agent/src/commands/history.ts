@@ -4,8 +4,7 @@ import type { EmanetClient, FileVersion } from "@emanet/client/source";
 import { waitForProjection } from "../api/projection.ts";
 import { CommandFailure, type ExitCode, exitCodes } from "../failure.ts";
 import { bytesText, timeText } from "../output/numbers.ts";
-import type { LocalPlace } from "../places/local-place.ts";
-import type { SnapshotInfo } from "../places/place.ts";
+import type { Place, SnapshotInfo } from "../places/place.ts";
 import { mtimeOf } from "../tree/entry-text.ts";
 import { entryAt, joinPath, splitPath } from "../tree/walk.ts";
 import type { Command, Run } from "./command.ts";
@@ -24,8 +23,8 @@ export const history: Command = async (run) => {
   const file = joinPath(splitPath(run.line.word(0, "a file")));
   const repo = run.line.text("repo");
   if (repo !== null) {
-    const { localPlace } = await import("../places/local-place.ts");
-    const place = await localPlace(run, repo);
+    const { readPlace } = await import("../places/local-place.ts");
+    const place = await readPlace(run, repo);
     return show(run, localVersions(place, run.line.text("source"), file)).finally(() => place.close());
   }
   const place = await servicePlaceOf(run);
@@ -75,7 +74,7 @@ function versionOf({ type, size_bytes, mtime, hash, first_snapshot, last_snapsho
 }
 
 /** Consecutive snapshots with the same content and time are one version. */
-async function* localVersions(place: LocalPlace, source: string | null, file: Buffer): AsyncGenerator<Version> {
+async function* localVersions(place: Place, source: string | null, file: Buffer): AsyncGenerator<Version> {
   const open: Version[] = [];
   for await (const info of place.snapshots({ source: source ?? undefined })) {
     const now = await versionIn(place, info, file);
@@ -94,7 +93,7 @@ function isSame(a: Version, b: Version): boolean {
   return a.kind === b.kind && a.hash === b.hash && a.mtime === b.mtime && a.size === b.size;
 }
 
-async function versionIn(place: LocalPlace, info: SnapshotInfo, file: Buffer): Promise<Version | null> {
+async function versionIn(place: Place, info: SnapshotInfo, file: Buffer): Promise<Version | null> {
   const found = await entryAt(await place.open(info), file);
   if (found === null) return null;
   const { entry } = found;

@@ -34,7 +34,7 @@ export function sayNewerVersion(run: Run, folder: string): string | null {
 /** The place that the command line names. Reading verbs need the right to read. */
 export async function placeOf(run: Run): Promise<Place> {
   const repo = run.line.text("repo");
-  if (repo !== null) return (await import("../places/local-place.ts")).localPlace(run, repo);
+  if (repo !== null) return (await import("../places/local-place.ts")).readPlace(run, repo);
   return servicePlaceOf(run);
 }
 

@@ -1,8 +1,8 @@
 /** The verbs that keep a local repository in order. They are those of the engine's own command. */
 
 import { availableParallelism } from "node:os";
-import type { CommandName } from "@emanet/engine-cli";
-import { commands, createRepository, openRepository, Progress } from "@emanet/engine-cli";
+import type { Answer, CommandName } from "@emanet/engine-cli";
+import { commands, createRepository, openRepository, Progress, runWithKit } from "@emanet/engine-cli";
 import { exitCodes } from "../failure.ts";
 import type { Command, Run } from "./command.ts";
 import { threadsOf } from "./options.ts";
@@ -15,36 +15,42 @@ export const upkeep: Command = (run) => {
   return runEngineCommand(run, name);
 };
 
-/** Runs a command of the engine on the repository that the command line names. */
+/** Runs a command of the engine on the repository that the command line names, or with `--kit` on the copy of a bucket. */
 export async function runEngineCommand(run: Run, name: CommandName) {
   const { line, now, random, err } = run;
   const repo = line.text("repo") ?? "";
   const ctx = { now, random };
-  const repository = name === "init" ? await createRepository(repo, ctx) : await openRepository(repo, ctx);
-  const progress = new Progress((text) => {
+  const words = {
+    command: name,
+    giveUp: line.list("give-up"),
+    snapshot: null,
+    paths: [],
+    kit: line.text("kit"),
+    repo,
+    json: line.has("json"),
+    source: null,
+    target: null,
+    threads: threadsOf(line, availableParallelism()),
+    full: line.has("full"),
+  };
+  const say = (text: string) => {
     if (run.terminalColumns() !== null && !line.has("quiet")) err(`${text}\n`);
-  }, now);
+  };
+  if (words.kit !== null)
+    return told(run, await runWithKit(words, words.kit, { ctx, err: (text) => err(`${text}\n`) }));
+  const repository = name === "init" ? await createRepository(repo, ctx) : await openRepository(repo, ctx);
+  const progress = new Progress(say, now);
   try {
-    const words = {
-      command: name,
-      giveUp: line.list("give-up"),
-      snapshot: null,
-      paths: [],
-      kit: null,
-      repo,
-      json: line.has("json"),
-      source: null,
-      target: null,
-      threads: threadsOf(line, availableParallelism()),
-      full: line.has("full"),
-    };
     if (repository.catalogIsNew && name !== "rebuild") await (await commands.rebuild())(repository, words, progress);
-    const { lines, data, complete } = await (await commands[name]())(repository, words, progress);
-    run.data(data as object);
-    for (const text of lines) run.say(text);
-    return complete ? exitCodes.done : exitCodes.incomplete;
+    return told(run, await (await commands[name]())(repository, words, progress));
   } finally {
     progress.end();
     await repository.catalog.close();
   }
+}
+
+function told(run: Run, { lines, data, complete }: Answer) {
+  run.data(data as object);
+  for (const text of lines) run.say(text);
+  return complete ? exitCodes.done : exitCodes.incomplete;
 }

@@ -85,6 +85,7 @@ test("a closed account whose vault is kept, and one that is only closed, keep th
   assert.equal((await env.call("PUT", `/v1/snapshots/${kept}/lock`, { locked_until: until })).status, 200);
   env.wait(150 * dayMs);
   for (const id of [env.vaultId, env.defaultVault]) await env.erase(id);
+  assert.equal(await env.erasure(env.defaultVault), undefined, "its chain has the closing, so it is the last");
   await runTask(env, eraseAccounts, {});
   assert.equal((await peopleOf(env, manager.personId))?.state, "active");
 });

@@ -8,25 +8,16 @@ import { openVault } from "@emanet/engine";
 import { postgresCatalog } from "../catalog/index.ts";
 import { systemRandom } from "../kernel/clock.ts";
 import { createTransactions } from "../kernel/tx.ts";
-import { auditOf, runTask, tarOf } from "../snapshots/testing.ts";
+import { prepareVerifier, verifierFiles } from "../receipts/testing.ts";
+import { auditOf, runTask } from "../snapshots/testing.ts";
 import { tokenFor } from "../testing/accounts.ts";
 import { silentLog } from "../testing/database.ts";
 import { listIn } from "../testing/lists.ts";
 import { settledMessages } from "../testing/sent-messages.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { vaultBytes } from "../vaults/index.ts";
-import { makeVault } from "../vaults/testing.ts";
 import { checkErased, eraseVault, findVaultsToErase } from "./jobs.ts";
-import {
-  dayMs,
-  type ErasureTest,
-  endsAfter,
-  erasureTest,
-  hidesInLists,
-  hourMs,
-  tablesWith,
-  tellsLists,
-} from "./testing.ts";
+import { dayMs, type ErasureTest, endsAfter, erasureTest, hourMs, tablesWith } from "./testing.ts";
 
 const verifier = path.resolve(import.meta.dirname, "../../../../docs/receipts/verify.mjs");
 const run = promisify(execFile);
@@ -260,206 +251,69 @@ test("objects of an erased vault that come back with an old copy of the store ar
   await env.deleteVault(vaultId);
   await env.erase(vaultId);
   for (const { name, bytes } of copies) await env.store.put(name, bytes);
+  await runTask(env, checkErased, {});
+  assert.equal((await env.objects(vaultId)).length, copies.length, "it was looked at less than a day ago");
   env.wait(dayMs);
+  await runTask(env, checkErased, {});
+  assert.deepEqual(await env.objects(vaultId), []);
+  // A database that was rebuilt has never looked.
+  for (const { name, bytes } of copies) await env.store.put(name, bytes);
+  await env.rows("update emanet.erasures set checked_at = null where vault_id = $1", [vaultId]);
   await runTask(env, checkErased, {});
   assert.deepEqual(await env.objects(vaultId), []);
 });
 
-/** A row of an erasure as somebody writes it who has the database alone. */
-async function forge(env: ErasureTest, vaultId: string, state: "erasing" | "erased", sealed: Buffer | null = null) {
-  const past = new Date(env.service.clock.now().getTime() - 2 * dayMs);
-  await env.rows("delete from emanet.erasures where vault_id = $1", [vaultId]);
-  await env.rows(
-    `insert into emanet.erasures (id, account_id, vault_id, cause, act_id, ordered_by, due_at, state, key_objects, objects, bytes, snapshots, created_at,
-       keys_destroyed_at, erased_at, proof, checked_at, sealed)
-     values (gen_random_uuid(), $1, $2, 'vault_deletion', gen_random_uuid(), gen_random_uuid(), $3, $4, 0, 0, 0, 0, $3, $5, $5, $6, $5, $7)`,
-    [env.accountId, vaultId, past, state, ...(state === "erased" ? [past, "a.b.c"] : [null, null]), sealed],
-  );
-}
-
-/** Its keys and manifests. Upkeep of the service may write packs anew meanwhile. */
-async function assertHas(env: ErasureTest, vaultId: string, names: readonly string[]): Promise<void> {
-  const now = new Set(await env.objects(vaultId));
-  const missing = names.filter((name) => !now.has(name) && !name.includes("/packs/"));
-  assert.ok(names.length > 3 && missing.length === 0, missing.join(" "));
-}
-
-test("the database alone erases nothing: rows that say erased, or begun for a vault that was never used, with a copied seal too", async () => {
-  const env = await erasureTest({ after });
-  const [real, good, unused] = [await env.newVault("Eski"), await env.newVault("İyi"), await env.newVault("Boş")];
-  await env.backUpInto(real, "defter", { f: "1" });
-  const id = await env.backUpInto(good, "defter", { "a.txt": "merhaba" });
-  const names = await env.objects(good);
-  await env.deleteVault(real);
-  await env.erase(real);
-  const sealed = (await env.erasure(real))?.sealed ?? null;
-  assert.ok(sealed !== null);
-  for (const seal of [null, sealed]) {
-    await forge(env, good, "erased", seal);
-    await runTask(env, checkErased, {});
-    await assertHas(env, good, names);
-    assert.equal((await env.call("GET", `/v1/snapshots/${id}/files/a.txt`)).body.toString(), "merhaba");
-    for (const vaultId of [good, unused]) {
-      await forge(env, vaultId, "erasing", seal);
-      await assert.rejects(env.erase(vaultId), /erasure_refused/);
-      assert.equal((await env.erasure(vaultId))?.proof, null, "no proof says what others wrote");
-    }
-  }
-  await assertHas(env, good, names);
-});
-
-test("a proof says what the service decided, also if somebody has changed the row meanwhile", async () => {
+test("a proof is checked by the programs of docs/receipts: the right one is accepted, no changed one, and no receipt in its place", async (t) => {
   const env = await erasureTest({ after });
   const vaultId = await env.newVault("Eski");
+  const kept = await env.backUpInto(env.vaultId, "defter", { f: "1" });
   await env.backUpInto(vaultId, "defter", { f: "1" });
-  const act = await env.deleteVault(vaultId);
-  await assert.rejects(env.eraseWith(endsAfter(env.store, 6), vaultId), /ends here/);
-  const before = await env.erasure(vaultId);
-  await env.rows(
-    `update emanet.erasures set ordered_by = gen_random_uuid(), act_id = gen_random_uuid(), objects = 7, due_at = '2020-01-01', created_at = '2020-01-01',
-       keys_destroyed_at = '2020-01-01' where vault_id = $1`,
-    [vaultId],
-  );
-  await env.erase(vaultId);
-  const said = JSON.parse(
-    Buffer.from((await env.erasure(vaultId))?.proof?.split(".")[1] ?? "", "base64url").toString(),
-  );
-  assert.deepEqual(
-    [said.act_id, said.ordered_by, said.erased.objects, said.keys_destroyed_at, said.begun_at, said.wait_ended_at],
-    [
-      ...[act, before?.ordered_by, Number(before?.objects), before?.keys_destroyed_at?.toISOString()],
-      ...[before?.created_at.toISOString(), before?.due_at.toISOString()],
-    ],
-  );
-});
-
-test("a closing erases the vaults that it names: one of another account stays, whatever the rows say", async () => {
-  const env = await erasureTest({ after });
-  const other = await tokenFor(env.service, { role: "owner" });
-  const foreign = await makeVault(env.service, other.auth, "Başkasının");
-  const headers = { ...other.auth, "content-type": "application/x-tar" };
-  const path = `/v1/snapshots?source=defter&vault_id=${foreign}`;
-  assert.equal((await env.service.send("POST", path, { body: tarOf({ f: "1" }), headers })).status, 201);
-  await env.backUpInto(env.vaultId, "defter", { f: "2" });
-  await env.closeAccount();
-  env.wait(90 * dayMs);
-  const names = await env.objects(foreign);
-  await env.erase(foreign);
-  await env.rows("update emanet.vaults set account_id = $2 where id = $1", [foreign, env.accountId]);
-  await env.rows("update emanet.snapshots set account_id = $2 where vault_id = $1", [foreign, env.accountId]);
-  await env.erase(foreign);
-  assert.equal(await env.erasure(foreign), undefined);
-  await assertHas(env, foreign, names);
-  await env.erase(env.vaultId);
-  assert.equal((await env.erasure(env.vaultId))?.state, "erased");
-  await assertHas(env, foreign, names);
-});
-
-test("a vault whose keys are not in the store for a while is not taken for one that was never used", async () => {
-  const env = await erasureTest({ after });
-  await env.backUpInto(env.vaultId, "defter", { f: "1" });
-  await env.closeAccount();
-  env.wait(90 * dayMs);
-  const names = (await env.objects(env.vaultId)).filter((name) => name.includes("/keys/"));
-  const copies = await Promise.all(names.map(async (name) => ({ name, bytes: await env.store.get(name) })));
-  for (const name of names) await env.store.delete(name);
-  await assert.rejects(env.erase(env.vaultId), /erasure_refused/);
-  assert.ok((await env.objects(env.vaultId)).length > 0 && (await env.erasure(env.vaultId)) === undefined);
-  for (const { name, bytes } of copies) await env.store.put(name, bytes);
-  await env.erase(env.vaultId);
-  assert.equal((await env.erasure(env.vaultId))?.state, "erased");
-});
-
-test("a vault that something keeps does not stand in the way of others", async () => {
-  const env = await erasureTest({ after });
-  const vaults = [await env.newVault("Bir"), await env.newVault("İki"), await env.newVault("Üç")];
-  const snapshots = await Promise.all(vaults.map((id) => env.backUpInto(id, "defter", { f: "1" })));
-  await env.closeAccount();
-  const until = new Date(env.service.clock.now().getTime() + 400 * dayMs).toISOString();
-  for (const id of snapshots.slice(0, 2))
-    assert.equal((await env.call("PUT", `/v1/snapshots/${id}/lock`, { locked_until: until })).status, 200);
-  env.wait(90 * dayMs);
-  const asked: string[] = [];
-  for (let round = 0; round < 6; round++) {
-    const first = (await env.firstFound()) ?? "";
-    asked.push(first);
-    await env.erase(first);
-    env.wait(hourMs);
-  }
-  assert.ok([...vaults, env.vaultId].every((id) => asked.includes(id)));
-  assert.deepEqual(await Promise.all(vaults.map(async (id) => (await env.erasure(id))?.state)), [
-    undefined,
-    undefined,
-    "erased",
-  ]);
-});
-
-test("a lock that is accepted while an erasure begins keeps the vault; one that comes after its beginning is refused", async () => {
-  const env = await erasureTest({ after });
-  const [kept, gone] = [await env.newVault("Kalan"), await env.newVault("Giden")];
-  const [inKept, inGone] = [
-    await env.backUpInto(kept, "defter", { "a.txt": "merhaba" }),
-    await env.backUpInto(gone, "defter", { "a.txt": "merhaba" }),
-  ];
-  await env.closeAccount();
-  env.wait(90 * dayMs);
-  const until = new Date(env.service.clock.now().getTime() + 30 * dayMs).toISOString();
-  const lock = (id: string) => env.call("PUT", `/v1/snapshots/${id}/lock`, { locked_until: until });
-  const answers: number[] = [];
-  const whileCounting = tellsLists(env.store, async (prefix) => {
-    if (prefix === env.prefixOf(kept) && answers.length === 0) answers.push((await lock(inKept)).status);
-  });
-  await env.eraseWith(whileCounting, kept);
-  assert.deepEqual(answers, [200]);
-  assert.equal(await env.erasure(kept), undefined);
-  assert.equal((await env.call("GET", `/v1/snapshots/${inKept}/files/a.txt`)).body.toString(), "merhaba");
-
-  await assert.rejects(env.eraseWith(endsAfter(env.store, 0), gone), /ends here/);
-  assert.equal((await lock(inGone)).status, 404);
-  assert.equal((await env.call("PUT", `/v1/snapshots/${inGone}/hold`, { reason: "inceleme" })).status, 404);
-  await env.erase(gone);
-  assert.equal((await env.erasure(gone))?.state, "erased");
-});
-
-test("what was held in a closed account is released by an owner after 72 hours, and then erased", async () => {
-  const env = await erasureTest({ after });
-  const id = await env.backUpInto(env.vaultId, "defter", { f: "1" });
-  await env.closeAccount();
-  assert.equal((await env.call("PUT", `/v1/snapshots/${id}/hold`, { reason: "inceleme" })).status, 200);
-  env.wait(90 * dayMs);
-  await env.erase(env.vaultId);
-  assert.equal(await env.erasure(env.vaultId), undefined);
-  assert.equal((await env.call("DELETE", `/v1/snapshots/${id}/hold`)).status, 202);
-  env.wait(72 * hourMs - 60_000);
-  await env.applyTo(env.vaultId);
-  await env.erase(env.vaultId);
-  assert.equal(await env.erasure(env.vaultId), undefined);
-  env.wait(60_000);
-  await env.applyTo(env.vaultId);
-  await env.erase(env.vaultId);
-  assert.equal((await env.erasure(env.vaultId))?.state, "erased");
-});
-
-test("keys of every pair are destroyed by name, also if lists of the store lag; a kept answer with a kit goes too", async () => {
-  const env = await erasureTest({ after });
-  const vaultId = await env.newVault("Eski");
-  await env.backUpInto(vaultId, "defter", { f: "1" });
-  for (let pair = 0; pair < 2; pair++)
-    assert.equal((await env.call("POST", `/v1/vaults/${vaultId}/rotate-keys`)).status, 200);
-  const keys = (await env.objects(vaultId)).filter((name) => name.includes("/keys/"));
-  assert.equal(keys.length, 6);
-  const kit = await env.call("POST", `/v1/vaults/${vaultId}/recovery-kits`);
   await env.deleteVault(vaultId);
-  const headers = { ...(await env.owner()), "idempotency-key": "kit" };
-  const fetched = await env.call("POST", `/v1/recovery-kits/${kit.json?.id}/download`, undefined, headers);
-  assert.equal(fetched.status, 200, fetched.body.toString());
-  // A process that ends after the first object; the next one sees none of the keys in its lists.
-  await assert.rejects(env.eraseWith(endsAfter(env.store, 1), vaultId), /ends here/);
-  const lagging = hidesInLists(env.store, (name) => keys.includes(name));
-  await env.eraseWith(lagging, vaultId);
-  for (const name of keys) assert.equal(await env.store.stat(name), null, name);
-  assert.equal((await env.erasure(vaultId))?.state, "erased");
-  const again = { ...(await env.owner()), "idempotency-key": "kit" };
-  const replayed = await env.call("POST", `/v1/recovery-kits/${kit.json?.id}/download`, undefined, again);
-  assert.deepEqual([replayed.status, replayed.json?.code], [409, "state_conflict"]);
+  await env.erase(vaultId);
+  const proof = (await listed(env))[0]?.proof ?? "";
+  const receipt = (await env.call("GET", `/v1/snapshots/${kept}/receipt`)).body.toString();
+  const { keys } = (await env.service.send("GET", "/.well-known/emanet-keys.json")).json as { keys: object[] };
+  const [header = "", payload = "", signature = ""] = proof.split(".");
+  const decoded = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as object;
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const flipped = Buffer.from(signature, "base64url");
+  flipped[0] = (flipped[0] ?? 0) ^ 1;
+  const type = "emanet-erasure+jws";
+  const folder = await temporaryFolder({ after });
+  for (const file of verifierFiles)
+    await t.test(file, async (inner) => {
+      const verifier = await prepareVerifier(inner, file, folder);
+      if (verifier === null) return;
+      const [command = "", ...first] = verifier;
+      const check = async (jws: string, as: readonly string[], known: readonly object[] = keys) => {
+        const names = ["jws", "keys"].map((kind) => path.join(folder, `${file}.${kind}`));
+        const [ofJws = "", ofKeys = ""] = names;
+        await writeFile(ofJws, `${jws}\n`);
+        await writeFile(ofKeys, JSON.stringify({ keys: known }));
+        return run(command, [...first, ...names, ...as]).then(
+          ({ stdout }) => JSON.parse(stdout) as unknown,
+          () => "refused",
+        );
+      };
+      assert.deepEqual(await check(proof, [type]), decoded(payload));
+      const stranger = keys.map((key) => ({ ...key, x: Buffer.alloc(32, 9).toString("base64url") }));
+      const answers = [
+        await check(proof, []),
+        await check(receipt, [type]),
+        await check([header, encoded({ ...decoded(payload), vault_id: env.vaultId }), signature].join("."), [type]),
+        await check([encoded({ ...decoded(header), alg: "none" }), payload, ""].join("."), [type]),
+        await check(
+          [encoded({ ...decoded(receipt.split(".")[0] ?? ""), typ: type }), ...receipt.split(".").slice(1)].join("."),
+          [type],
+        ),
+        await check([header, payload, flipped.toString("base64url")].join("."), [type]),
+        await check([header, payload].join("."), [type]),
+        await check(proof, [type], []),
+        await check(proof, [type], stranger),
+      ];
+      assert.deepEqual(
+        answers,
+        answers.map(() => "refused"),
+      );
+    });
 });

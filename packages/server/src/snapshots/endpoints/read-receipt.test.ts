@@ -5,13 +5,12 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { needs, type Program } from "../../testing/needs.ts";
+import { prepareVerifier, verifierFiles } from "../../receipts/testing.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { endMark, member, type SnapshotJson, snapshotTest, tarOf } from "../testing.ts";
 
 const env = await snapshotTest({ after });
 const folder = await temporaryFolder({ after });
-const verifiers = path.resolve(import.meta.dirname, "../../../../../docs/receipts");
 
 interface PublishedKey {
   readonly kid: string;
@@ -125,32 +124,11 @@ test("409 before the snapshot is completed", async () => {
 
 describe("a receipt is checked without the service", () => {
   const run = promisify(execFile);
-  const at = (file: string) => path.join(verifiers, file);
-  /** Compiles what has to be, and returns how it is run. */
-  const verifierOf: Readonly<Record<string, readonly [Program | null, (program: string) => Promise<string[]>]>> = {
-    "verify.mjs": [null, async (node) => [node, at("verify.mjs")]],
-    "verify.py": ["python", async (python) => [python, at("verify.py")]],
-    "verify.go": [
-      "go",
-      async (go) => {
-        const binary = path.join(folder, "verify");
-        await run(go, ["build", "-o", binary, at("verify.go")]);
-        return [binary];
-      },
-    ],
-    "Verify.java": [
-      "java",
-      async (java) => {
-        await run(java, ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", folder, at("Verify.java")]);
-        return [java, "-cp", folder, "Verify"];
-      },
-    ],
-  };
-  for (const [file, [program, prepare]] of Object.entries(verifierOf)) {
+  for (const file of verifierFiles) {
     test(`by ${file}: the right one is accepted, and no changed one`, async (t) => {
-      const found = program === null ? process.execPath : needs(t, program);
-      if (found === undefined) return;
-      const [command = "", ...first] = await prepare(found);
+      const verifier = await prepareVerifier(t, file, folder);
+      if (verifier === null) return;
+      const [command = "", ...first] = verifier;
       const { id } = await env.completed("offline", { "fatura ç.xml": "<fatura/>" });
       const receipt = await receiptOf(id);
       const { keys } = await keysNow();

@@ -177,8 +177,14 @@ async function delivery(owner: Bearer): Promise<string> {
 const question = { signature: "t=1,v1=0", body: "{}" };
 
 /** An empty message of the read protocol, with the code of its operation. */
+/** A request of the read protocol that asks for nothing. */
+function readMessage(code: number): Buffer {
+  const payload = code === 16 ? [] : code === 20 ? [0, 0] : [0];
+  return Buffer.from([1, code, ...payload, 0]);
+}
+
 const reading = (code: number) => async (owner: Bearer) => ({
-  ...{ id: await snapshot(owner), content: Buffer.from(code === 16 ? [1, code, 0] : [1, code, 0, 0]) },
+  ...{ id: await snapshot(owner), content: readMessage(code) },
   headers: { "content-type": "application/vnd.emanet.read" },
 });
 
@@ -224,7 +230,7 @@ async function takenOrder(owner: Bearer) {
 
 const orderReading = (code: number) => async (owner: Bearer) => ({
   ...(await takenOrder(owner)),
-  content: Buffer.from(code === 16 ? [1, code, 0] : [1, code, 0, 0]),
+  content: readMessage(code),
   headers: { "content-type": "application/vnd.emanet.read" },
 });
 
@@ -344,6 +350,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "reads.items": reading(17),
   "reads.frames": reading(18),
   "reads.keys": reading(19),
+  "reads.find": reading(20),
   "reads.read_pack": async (owner) => ({ id: await snapshot(owner), name: await packOf(owner) }),
   "orders.list": async (owner) => {
     const { by } = await order(owner);
@@ -356,6 +363,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "orders.read_items": orderReading(17),
   "orders.read_frames": orderReading(18),
   "orders.read_keys": orderReading(19),
+  "orders.read_find": orderReading(20),
   "orders.read_pack": async (owner) => ({ ...(await takenOrder(owner)), name: await packOf(owner) }),
   "restores.get": async (owner) => ({ id: await restore(owner) }),
   "restores.list_warnings": async (owner) => ({ id: await restore(owner) }),

@@ -68,7 +68,8 @@ export function downloadCalls(withSnapshot: WithSnapshot, anonymous: EmanetClien
 function readCalls(withSnapshot: WithSnapshot) {
   const send = (operation: keyof typeof codes) => async () => {
     const { client, id } = await withSnapshot();
-    const body = Buffer.from(operation === "open" ? [1, codes.open, 0] : [1, codes[operation], 0, 0]);
+    const payload = operation === "open" ? [] : operation === "find" ? [0, 0] : [0];
+    const body = Buffer.from([1, codes[operation], ...payload, 0]);
     return (await client.reads[operation]({ id, body })).bytes();
   };
   return {
@@ -76,6 +77,7 @@ function readCalls(withSnapshot: WithSnapshot) {
     "reads.items": send("items"),
     "reads.frames": send("frames"),
     "reads.keys": send("keys"),
+    "reads.find": send("find"),
     "reads.readPack": async () => {
       const { client, id } = await withSnapshot();
       let pack: Uint8Array | null = null;
@@ -92,4 +94,4 @@ function readCalls(withSnapshot: WithSnapshot) {
   };
 }
 
-const codes = { open: 16, items: 17, frames: 18, keys: 19 } as const;
+const codes = { open: 16, items: 17, frames: 18, keys: 19, find: 20 } as const;

@@ -9,7 +9,15 @@ import { clientOf } from "./connect.ts";
 
 type WithSnapshot = () => Promise<{ client: EmanetClient; id: string; accountId: string }>;
 
-const codes = { readOpen: 16, readItems: 17, readFrames: 18, readKeys: 19 } as const;
+const codes = { readOpen: 16, readItems: 17, readFrames: 18, readKeys: 19, readFind: 20 } as const;
+
+const operations = {
+  open: "readOpen",
+  items: "readItems",
+  frames: "readFrames",
+  keys: "readKeys",
+  find: "readFind",
+} as const;
 
 export function orderCalls(service: TestService, withSnapshot: WithSnapshot) {
   /** An order to an agent, with the agent's client. */
@@ -30,7 +38,8 @@ export function orderCalls(service: TestService, withSnapshot: WithSnapshot) {
   const read = (operation: keyof typeof codes) => async () => {
     const { client, id } = await taken();
     const code = codes[operation];
-    const body = Buffer.from(operation === "readOpen" ? [1, code, 0] : [1, code, 0, 0]);
+    const payload = operation === "readOpen" ? [] : operation === "readFind" ? [0, 0] : [0];
+    const body = Buffer.from([1, code, ...payload, 0]);
     return (await client.orders[operation]({ id, body })).bytes();
   };
   return {
@@ -61,13 +70,13 @@ export function orderCalls(service: TestService, withSnapshot: WithSnapshot) {
     "orders.readItems": read("readItems"),
     "orders.readFrames": read("readFrames"),
     "orders.readKeys": read("readKeys"),
+    "orders.readFind": read("readFind"),
     "orders.readPack": async () => {
       const { client, id } = await taken();
       const { orders } = client;
-      const calls = { open: "readOpen", items: "readItems", frames: "readFrames", keys: "readKeys" } as const;
       let pack: Uint8Array | null = null;
       const port = await RemoteReadPort.open({
-        call: async (operation, body) => (await orders[calls[operation]]({ id, body: Buffer.from(body) })).bytes(),
+        call: async (operation, body) => (await orders[operations[operation]]({ id, body: Buffer.from(body) })).bytes(),
         async readPack(name, { offset, length }) {
           pack = await (await orders.readPack({ id, name })).bytes();
           return pack.subarray(offset, offset + length);

@@ -26,7 +26,7 @@ const usualColumns = 80;
 /** Verbs whose work is more than their output: they go on without a reader. */
 const worksWithoutReader: ReadonlySet<string> = new Set(["backup", "restore", "forget", "prune", "repack", "rebuild"]);
 
-// A bundle is one file: its threads begin here too.
+// In a bundle threads may begin here too.
 if (isMainThread) await main();
 else await import("@emanet/engine/threads");
 

@@ -46,6 +46,7 @@ export type { FileReaderOptions } from "./restore/file-reader.ts";
 export { FileReader } from "./restore/file-reader.ts";
 export { DamageError, FrameReader } from "./restore/frame-reader.ts";
 export { frameReaderOf, LocalReadPort, recheckDamagedFrames } from "./restore/local-read-port.ts";
+export { LruCache } from "./restore/lru-cache.ts";
 export { reachOfPaths } from "./restore/reach-of-paths.ts";
 export type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./restore/read-port.ts";
 export { rootEntry } from "./restore/root-entry.ts";

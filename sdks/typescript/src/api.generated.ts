@@ -913,6 +913,18 @@ export interface EmanetApi {
       readonly id: string;
       readonly body: RequestBody;
     }>;
+    /**
+     * Find paths. `POST /v1/snapshots/{id}/read/find`
+     *
+     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly find: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
   };
   readonly applications: {
     /**
@@ -1815,6 +1827,18 @@ export interface EmanetApi {
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly readKeys: BytesOperation<{
+      /** Id of the order; it is also the id of the restore. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Find paths. `POST /v1/orders/{id}/read/find`
+     *
+     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly readFind: BytesOperation<{
       /** Id of the order; it is also the id of the restore. */
       readonly id: string;
       readonly body: RequestBody;
@@ -3168,6 +3192,7 @@ export const operations = {
   "reads.items": {"method":"POST","path":"/v1/snapshots/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.frames": {"method":"POST","path":"/v1/snapshots/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "reads.keys": {"method":"POST","path":"/v1/snapshots/{id}/read/keys","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "reads.find": {"method":"POST","path":"/v1/snapshots/{id}/read/find","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "orders.list": {"method":"GET","path":"/v1/agents/{id}/orders","query":["wait","run_id"],"reply":"json"},
   "orders.start": {"method":"POST","path":"/v1/orders/{id}/start","body":"json","keyed":true,"reply":"json"},
   "orders.report": {"method":"POST","path":"/v1/orders/{id}/report","body":"json","reply":"json"},
@@ -3176,6 +3201,7 @@ export const operations = {
   "orders.readItems": {"method":"POST","path":"/v1/orders/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "orders.readFrames": {"method":"POST","path":"/v1/orders/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "orders.readKeys": {"method":"POST","path":"/v1/orders/{id}/read/keys","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "orders.readFind": {"method":"POST","path":"/v1/orders/{id}/read/find","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "orders.readPack": {"method":"GET","path":"/v1/orders/{id}/packs/{name}","reply":"bytes"},
   "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
   "restores.createDownloadLink": {"method":"POST","path":"/v1/restore/{id}/download-link","keyed":true,"reply":"json"},

@@ -59,11 +59,18 @@ export function incoming(response: Response, onProgress: OnProgress | undefined)
   const length = response.headers.get("content-length");
   // A compressed answer has the length of its compressed bytes, and those are not what is read.
   const sizeBytes = length === null || response.headers.has("content-encoding") ? null : Number(length);
-  const body = response.body ?? new Blob([]).stream();
-  const stream = onProgress === undefined ? body : body.pipeThrough(counting("down", sizeBytes, onProgress));
-  const whole = () => new Response(stream);
+  const open = () => {
+    const body = response.body ?? new Blob([]).stream();
+    return onProgress === undefined ? body : body.pipeThrough(counting("down", sizeBytes, onProgress));
+  };
+  let stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  // Without a stream in between, the platform need not copy the bytes.
+  const whole = () => (onProgress === undefined && stream === undefined ? response : new Response(stream ?? open()));
   return {
-    stream,
+    get stream() {
+      stream ??= open();
+      return stream;
+    },
     sizeBytes,
     bytes: async () => new Uint8Array(await whole().arrayBuffer()),
     text: () => whole().text(),

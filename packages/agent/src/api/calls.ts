@@ -12,6 +12,7 @@ import {
   isReason,
   ObjectStoreError,
   type ReadCalls,
+  type ReadOperation,
   type UploadCall,
 } from "@emanet/engine/remote";
 import type { Throttle } from "./throttle.ts";
@@ -47,10 +48,7 @@ const maxPauseMs = 30_000;
 
 /** Reads of one snapshot, by its own calls or by those of an order (`snapshotReads`, `orderReads`). */
 export interface ReadTransport {
-  readonly call: (
-    operation: "open" | "items" | "frames" | "keys",
-    body: Uint8Array<ArrayBuffer>,
-  ) => Promise<StreamedBody>;
+  readonly call: (operation: ReadOperation, body: Uint8Array<ArrayBuffer>) => Promise<StreamedBody>;
   readonly pack: (name: string, range: string) => Promise<StreamedBody>;
 }
 
@@ -63,7 +61,13 @@ export function snapshotReads({ reads }: EmanetClient, id: string): ReadTranspor
 
 /** Reads for an order: only what it names, while it runs. */
 export function orderReads({ orders }: EmanetClient, id: string): ReadTransport {
-  const operations = { open: "readOpen", items: "readItems", frames: "readFrames", keys: "readKeys" } as const;
+  const operations = {
+    open: "readOpen",
+    items: "readItems",
+    frames: "readFrames",
+    keys: "readKeys",
+    find: "readFind",
+  } as const;
   return {
     call: (operation, body) => orders[operations[operation]]({ id, body }, once),
     pack: (name, range) => orders.readPack({ id, name }, { ...once, headers: { range } }),
@@ -87,7 +91,12 @@ export function readCalls(
     }
   };
   return {
-    call: (operation, request) => repeated(() => bytesOf(transport.call(operation, plain(request)))),
+    call: async (operation, request) => {
+      const bytes = await repeated(() => bytesOf(transport.call(operation, plain(request))));
+      // It has content of packs in it.
+      if (operation === "find") await throttle?.take(bytes.length);
+      return bytes;
+    },
     readPack: (pack, { offset, length }) =>
       repeated(async () => {
         try {

@@ -72,7 +72,7 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
     if (!Number.isNaN(date)) serviceTime = date;
     const status = response.statusCode ?? 0;
     const hasBody = ![204, 205, 304].includes(status);
-    return new Response(hasBody ? bytes : null, { status, headers: headersOf(response) });
+    return readAnswer(hasBody ? bytes : null, { status, headers: headersOf(response) });
   };
   return {
     fetch: send,
@@ -137,19 +137,64 @@ function answerOf(request: http.ClientRequest): Promise<Answered> {
   return new Promise((resolve, reject) => {
     request.on("error", reject);
     request.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
+      const body = new AnswerBody(Number(response.headers["content-length"] ?? 0));
       response.on("data", (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > maxAnswerBytes) request.destroy(new Error("the answer is too long"));
-        else chunks.push(chunk);
+        if (body.length + chunk.length > maxAnswerBytes) request.destroy(new Error("the answer is too long"));
+        else body.add(chunk);
       });
       response.on("error", reject);
       response.on("end", () => {
-        if (response.complete) resolve({ response, bytes: Buffer.concat(chunks) });
+        if (response.complete) resolve({ response, bytes: body.bytes() });
         else reject(new Error("the answer is not complete"));
       });
     });
+  });
+}
+
+/** The bytes of an answer while they come. Its announced length is allocated once, so that each byte is copied once. */
+class AnswerBody {
+  #bytes: Buffer<ArrayBuffer>;
+  length = 0;
+
+  constructor(announced: number) {
+    const isUsable = Number.isSafeInteger(announced) && announced > 0 && announced <= maxAnswerBytes;
+    this.#bytes = Buffer.allocUnsafeSlow(isUsable ? announced : 0);
+  }
+
+  add(chunk: Uint8Array): void {
+    const length = this.length + chunk.length;
+    if (length > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(maxAnswerBytes, Math.max(length, 2 * this.#bytes.length)));
+      grown.set(this.#bytes.subarray(0, this.length));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(chunk, this.length);
+    this.length = length;
+  }
+
+  /** In memory of its own: it may be given to another thread. */
+  bytes(): Buffer<ArrayBuffer> {
+    if (this.length === this.#bytes.length) return this.#bytes;
+    const exact = Buffer.allocUnsafeSlow(this.length);
+    exact.set(this.#bytes.subarray(0, this.length));
+    return exact;
+  }
+}
+
+/** An answer that was read already. `Response` itself would copy its bytes several times. */
+function readAnswer(bytes: Buffer<ArrayBuffer> | null, init: ResponseInit): Response {
+  let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
+  const text = async () => (bytes ?? Buffer.alloc(0)).toString("utf8");
+  return Object.defineProperties(new Response(null, init), {
+    body: {
+      get: () => {
+        if (bytes !== null) stream ??= new Response(bytes).body;
+        return stream;
+      },
+    },
+    arrayBuffer: { value: async () => bytes?.buffer ?? new ArrayBuffer(0) },
+    text: { value: text },
+    json: { value: async () => JSON.parse(await text()) },
   });
 }
 

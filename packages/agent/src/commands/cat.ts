@@ -4,7 +4,7 @@ import { FileReader } from "@emanet/engine/read";
 import { RestoreWorkerPool } from "@emanet/engine/restore";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { safeText } from "../output/safe-text.ts";
-import { requireEntry } from "../tree/walk.ts";
+import { joinPath, requireEntry, splitPath } from "../tree/walk.ts";
 import type { Command } from "./command.ts";
 import { findSnapshot, placeOf } from "./options.ts";
 
@@ -15,7 +15,10 @@ export const cat: Command = async (run) => {
   const place = await placeOf(run);
   const pool = new RestoreWorkerPool(0);
   try {
-    const snapshot = await place.open(await findSnapshot(place, wanted, line.text("source")));
+    const snapshot = await place.open(await findSnapshot(place, wanted, line.text("source")), {
+      paths: [joinPath(splitPath(file))],
+      withContent: true,
+    });
     const { entry } = await requireEntry(snapshot, file);
     if (entry.type !== "file") throw new CommandFailure(`${safeText(file)} is not a file`);
     const reader = new FileReader({ port: snapshot.port, pool });

@@ -2,7 +2,7 @@
 
 import { exitCodes } from "../failure.ts";
 import { entryData, entryLine } from "../tree/entry-text.ts";
-import { requireEntry, walk } from "../tree/walk.ts";
+import { joinPath, requireEntry, splitPath, walk } from "../tree/walk.ts";
 import type { Command } from "./command.ts";
 import { findSnapshot, placeOf } from "./options.ts";
 
@@ -11,9 +11,13 @@ export const ls: Command = async (run) => {
   const wanted = line.word(0, "a snapshot");
   const place = await placeOf(run);
   try {
-    const snapshot = await place.open(await findSnapshot(place, wanted, line.text("source")));
-    const from = await requireEntry(snapshot, line.words[1] ?? "");
-    for await (const { path, entry } of walk(snapshot, from, line.has("recursive"))) {
+    const [folder, isDeep] = [line.words[1] ?? "", line.has("recursive")];
+    const snapshot = await place.open(await findSnapshot(place, wanted, line.text("source")), {
+      paths: [joinPath(splitPath(folder))],
+      withContent: isDeep,
+    });
+    const from = await requireEntry(snapshot, folder);
+    for await (const { path, entry } of walk(snapshot, from, isDeep)) {
       run.data({ type: "entry", ...entryData(path, entry) });
       run.say(entryLine(path, entry, environment.language));
     }

@@ -58,7 +58,7 @@ export async function findSnapshot(place: Place, wanted: string, source: string 
   const exact = wanted === "latest" ? null : await place.get(wanted);
   if (exact !== null) return exact;
   const found: SnapshotInfo[] = [];
-  for await (const info of place.snapshots({ source: source ?? undefined })) {
+  for await (const info of place.snapshots({ source: source ?? undefined, newest: wanted === "latest" })) {
     if (wanted === "latest") return info;
     if (isPrefix(info.id, wanted)) found.push(info);
     if (found.length > 1) throw usage(`${wanted} is the start of several ids`);

@@ -17,6 +17,9 @@ import { joinPath, splitPath } from "../tree/walk.ts";
 import type { Command, Run } from "./command.ts";
 import { findSnapshot, placeOf, progressOutput, threadsOf } from "./options.ts";
 
+/** The path of the snapshot's root. */
+const wholeTree = Buffer.alloc(0);
+
 export const restore: Command = async (run) => {
   const { line } = run;
   const startedAt = run.now();
@@ -26,10 +29,24 @@ export const restore: Command = async (run) => {
   const mode = modeOf(line, path.resolve(target));
   const place = await placeOf(run);
   try {
-    const snapshot = await place.open(await findSnapshot(place, wanted, line.text("source")));
-    const result = await write(run, snapshot, path.resolve(target), mode);
-    if (result.damagedFrames.length > 0) await place.reportDamaged(result.damagedFrames);
-    return summary(run, snapshot, result, path.resolve(target), run.now() - startedAt);
+    const paths = line.words.slice(1).map((each) => joinPath(splitPath(each)));
+    const info = await findSnapshot(place, wanted, line.text("source"));
+    // Parts are mostly one or two files and need little memory.
+    if (paths.length === 0) preferSmallHeaps();
+    const pool = new RestoreWorkerPool(threadsOf(line, availableParallelism()));
+    try {
+      // The threads start while the service answers.
+      if (paths.length === 0 && !line.has("dry-run")) pool.startThreadsFor(info.sizeBytes ?? 0);
+      const snapshot = await place.open(info, {
+        paths: paths.length === 0 ? [wholeTree] : paths,
+        withContent: !line.has("dry-run"),
+      });
+      const result = await write(run, snapshot, { target: path.resolve(target), paths, pool }, mode);
+      if (result.damagedFrames.length > 0) await place.reportDamaged(result.damagedFrames);
+      return summary(run, snapshot, result, path.resolve(target), run.now() - startedAt);
+    } finally {
+      await pool.close();
+    }
   } finally {
     await place.close();
   }
@@ -54,17 +71,20 @@ function modeOf(line: CommandLine, target: string): OverwriteMode | undefined {
   return undefined;
 }
 
+/** What is restored, where to, and by which threads. */
+interface Wanted {
+  readonly target: string;
+  readonly paths: readonly Buffer[];
+  readonly pool: RestoreWorkerPool;
+}
+
 async function write(
   run: Run,
   { info, port, root }: OpenSnapshot,
-  target: string,
+  { target, paths, pool }: Wanted,
   overwrite: OverwriteMode | undefined,
 ): Promise<RestoreResult> {
   const { line, texts, environment, now } = run;
-  const paths = line.words.slice(1).map((each) => joinPath(splitPath(each)));
-  // Parts are mostly one or two files and need little memory.
-  if (paths.length === 0) preferSmallHeaps();
-  const pool = new RestoreWorkerPool(threadsOf(line, availableParallelism()));
   const progress = new ProgressBar(progressOutput(run), { now, language: environment.language, texts });
   if (paths.length === 0) progress.setTotal({ files: info.fileCount ?? 0, bytes: info.sizeBytes ?? 0 });
   const isTrial = line.has("dry-run");
@@ -92,7 +112,6 @@ async function write(
     return await restoreSnapshot(options);
   } finally {
     progress.end();
-    await pool.close();
   }
 }
 

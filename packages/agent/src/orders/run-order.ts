@@ -187,7 +187,11 @@ async function restore(
   folder: OpenFolder,
   amount: Amount,
 ): Promise<RestoreResult> {
-  const port = await RemoteReadPort.open(readCalls(orderReads(client, order.id), (ms) => wait(ms)));
+  const paths = order.paths?.map((each) =>
+    typeof each === "string" ? Buffer.from(each) : Buffer.from(each.base64, "base64"),
+  );
+  const calls = readCalls(orderReads(client, order.id), (ms) => wait(ms));
+  const port = await RemoteReadPort.open(calls, { paths: paths ?? [Buffer.alloc(0)], withContent: true });
   const pool = new RestoreWorkerPool(threads);
   try {
     const { root } = port;
@@ -201,9 +205,7 @@ async function restore(
         rootId: root.id,
       },
       target: folder.path,
-      paths: order.paths?.map((each) =>
-        typeof each === "string" ? Buffer.from(each) : Buffer.from(each.base64, "base64"),
-      ),
+      paths,
       owners: false,
       leavesTarget: true,
       onProgress: ({ files, bytes }) => {

@@ -28,7 +28,16 @@ export interface OpenSnapshot {
   readonly root: Reference;
 }
 
+export interface WantedPaths {
+  /** Inside the snapshot, separated by `/`. The root is an empty path. */
+  readonly paths: readonly Uint8Array[];
+  /** Also the content of files and everything below directories. */
+  readonly withContent: boolean;
+}
+
 export interface SnapshotFilter {
+  /** Only the newest one. */
+  readonly newest?: boolean | undefined;
   readonly source?: string | undefined;
   /** Also those that are not completed. */
   readonly all?: boolean | undefined;
@@ -39,7 +48,8 @@ export interface Place {
   snapshots(filter: SnapshotFilter): AsyncIterable<SnapshotInfo>;
   /** A snapshot by its whole id; null if there is none. */
   get(id: string): Promise<SnapshotInfo | null>;
-  open(info: SnapshotInfo): Promise<OpenSnapshot>;
+  /** `wanted`: what will be read of it, so that a service can send it at once. */
+  open(info: SnapshotInfo, wanted?: WantedPaths): Promise<OpenSnapshot>;
   /** Frames that a reader found damaged. */
   reportDamaged(
     versions: readonly { readonly frame: number; readonly pack: string; readonly generation: number }[],

@@ -44,13 +44,17 @@ export function servicePlace(
   return {
     connection,
     sourceId,
-    async *snapshots({ source, all = false }) {
+    async *snapshots({ source, all = false, newest = false }) {
       const query = {
-        ...{ limit: pageSize, ...within },
-        ...(source !== undefined && { source: await sourceId(source) }),
+        ...{ limit: newest ? 1 : pageSize, ...within },
+        // In a vault a name is enough.
+        ...(source !== undefined && { source: vaultId === null ? await sourceId(source) : source }),
         ...(!all && { status: "completed" as const }),
       };
-      for await (const snapshot of client.snapshots.list.all(query)) yield infoOf(snapshot);
+      for await (const snapshot of client.snapshots.list.all(query)) {
+        yield infoOf(snapshot);
+        if (newest) return;
+      }
     },
     async get(id) {
       if (!isId.test(id)) return null;
@@ -61,8 +65,9 @@ export function servicePlace(
         throw error;
       }
     },
-    async open(info): Promise<OpenSnapshot> {
-      const port = await RemoteReadPort.open(readCalls(snapshotReads(client, info.id), (ms) => wait(ms), throttle));
+    async open(info, wanted): Promise<OpenSnapshot> {
+      const calls = readCalls(snapshotReads(client, info.id), (ms) => wait(ms), throttle);
+      const port = await RemoteReadPort.open(calls, wanted);
       return { info, port, reader: new FrameReader(port, { keepsItems: true }), root: port.root };
     },
     // The service finds damage itself; a client's word would be a claim.

@@ -1,6 +1,6 @@
 /**
  * Queries the target: which segments and blocks of a portion are stored? A portion is queried when it arrives. Several
- * queries are in flight at the same time, because no query depends on the answer to an earlier one. The buffers of the
+ * queries are in flight at the same time (`joined-offers.ts`), because no query depends on the answer to an earlier one. The buffers of the
  * workers bound their number: a worker keeps the bytes of a portion until the portion is answered.
  */
 

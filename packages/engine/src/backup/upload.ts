@@ -37,6 +37,7 @@ import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
+import { joinedOffers } from "./joined-offers.ts";
 import { joinedSegment } from "./joined-segment.ts";
 import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
@@ -163,7 +164,7 @@ export class Upload implements NodeSink {
     });
     this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
     this.#segmentQueries = new SegmentQueries(
-      (queries) => target.offer(queries),
+      joinedOffers((queries) => target.offer(queries)),
       (id) => this.#ownSegments.get(id) !== undefined,
     );
     this.#nodeQueries = new NodeQueries((ids) => target.offerNodes(ids));

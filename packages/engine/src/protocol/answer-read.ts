@@ -4,10 +4,9 @@
  * nothing has to be remembered between calls.
  */
 
-import type { Bitmap } from "../format/bitmap.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
-import type { Reference } from "../format/tree-entry.ts";
-import type { ReadPort } from "../restore/read-port.ts";
+import { findContent } from "./answer-find.ts";
+import { decodeFind, encodeFound } from "./find-messages.ts";
 import {
   decodeFrameQuery,
   decodeItemQuery,
@@ -20,13 +19,7 @@ import {
   type NeededBy,
   type ReadOperation,
 } from "./read-messages.ts";
-
-/** What a client may read: the items that a snapshot, or a part of it, reaches. */
-export interface ReadableItems {
-  readonly port: ReadPort;
-  readonly root: Reference;
-  readonly reach: Pick<Bitmap, "has">;
-}
+import type { ReadableItems } from "./readable-items.ts";
 
 /** Answers a request. Rejects with `FormatError` for a request that cannot be read. */
 export async function answerRead(from: ReadableItems, operation: ReadOperation, request: Uint8Array): Promise<Buffer> {
@@ -35,6 +28,8 @@ export async function answerRead(from: ReadableItems, operation: ReadOperation, 
     case "open":
       decodeOpenRead(request);
       return encodeReadStart({ keys: port.keys, root });
+    case "find":
+      return encodeFound({ keys: port.keys, root }, await findContent(from, decodeFind(request)));
     case "items":
       return encodeItems(await reachedItems(from, decodeItemQuery(request)));
     case "frames": {

@@ -6,6 +6,7 @@ import { ByteWriter, FormatError } from "../format/bytes.ts";
 import { noRetention } from "../format/snapshot.ts";
 import { assertSameAnswer } from "../testing/target-doubles.ts";
 import { decodeCompletion, decodeDraft, encodeCompletion, encodeDraft } from "./completion-messages.ts";
+import { decodeFind, decodeFound, encodeFind, encodeFound, type Found } from "./find-messages.ts";
 import { emptyRequest, maxRequestBytes, readDoneAnswer, readEmptyRequest } from "./message.ts";
 import {
   decodeNodeAnswers,
@@ -153,7 +154,44 @@ const requests: readonly (readonly [Buffer, (bytes: Uint8Array) => unknown])[] =
   [encodeDraft({ manifest: Buffer.alloc(50), row }), decodeDraft],
   [emptyRequest("renew"), (each) => readEmptyRequest("renew", each)],
   [emptyRequest("abandon"), (each) => readEmptyRequest("abandon", each)],
+  [encodeFind({ withContent: true, paths: [Buffer.from("a/b"), Buffer.alloc(0)] }), decodeFind],
 ];
+
+test("what `find` answers is read as it was written; one that is cut or too long is refused", () => {
+  const start = {
+    keys: { vaultId: Buffer.alloc(16, 1), blockIdKey: Buffer.alloc(32, 2), nodeKey: Buffer.alloc(32, 3) },
+    root: { ordinal: 7, id: Buffer.alloc(32, 4) },
+  };
+  const found: Found = {
+    items: [
+      {
+        ...{ ordinal: 9, kind: "node", id: Buffer.alloc(32, 5), recipe: Buffer.of(0), recordFrame: 300 },
+        ...{ verified: true, next: 0, owner: "" },
+      },
+    ],
+    frames: [
+      {
+        ...{ frame: 2 ** 30, generation: 1, kind: "data", pack: "ab".repeat(16), offset: 5, length: 3, session: 8 },
+        ...{ frameId: Buffer.alloc(32, 6), recordFrame: 301, damaged: false, blockList: Buffer.of(1, 2) },
+      },
+    ],
+    keys: [{ frame: 2 ** 30, generation: 1, session: 8, key: Buffer.alloc(32, 7), binding: Buffer.alloc(32, 8) }],
+    ranges: [{ pack: "ab".repeat(16), offset: 5, bytes: Buffer.of(1, 2, 3) }],
+  };
+  const answer = encodeFound(start, found);
+  assert.deepEqual(decodeFound(answer), { start, found });
+  for (let end = 0; end < answer.length; end++)
+    assert.throws(() => decodeFound(answer.subarray(0, end)), FormatError, `${end} of ${answer.length}`);
+  const long = { pack: "ab".repeat(16), offset: 0, bytes: Buffer.alloc(8 * 1024 * 1024 + 1) };
+  assert.throws(() => decodeFound(encodeFound(start, { ...found, ranges: [long] })), /the ranges are too long/);
+});
+
+test("`find` with too many paths, or with a count that does not fit, is refused before anything is read", () => {
+  const paths = Array.from({ length: 65 }, () => Buffer.of(97));
+  assert.throws(() => decodeFind(encodeFind({ withContent: false, paths })), /too many paths: 65, at most 64/);
+  assert.throws(() => decodeFind(Buffer.of(1, 20, 0, 60, 0)), /do not fit into the message/);
+  assert.throws(() => decodeFind(Buffer.of(1, 20, 2, 0, 0)), /with content is 2, not 0 or 1/);
+});
 
 test("a request that is truncated anywhere, has a byte too many, another version or another operation is refused", () => {
   for (const [request, decode] of requests) {

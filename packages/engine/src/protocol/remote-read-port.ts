@@ -1,6 +1,9 @@
 /**
  * The read port of a client: every call is a message of the read protocol, and packs are read by ranges. It knows no HTTP. It remembers which
  * item needs which frame, because the service tells nothing of a frame without one.
+ *
+ * A caller that knows which paths it will read names them when it opens the port. Then one call (`find`) brings what is on the way to them, and the
+ * port answers from that before it asks the service. Places, keys and bytes are given once: who asks a second time has found them wrong.
  */
 
 import type { FrameRow, Item } from "../catalog/catalog.ts";
@@ -9,6 +12,8 @@ import type { Reference } from "../format/tree-entry.ts";
 import type { ByteRange } from "../object-store.ts";
 import { LruCache } from "../restore/lru-cache.ts";
 import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "../restore/read-port.ts";
+import { decodeFound, encodeFind, type FindRequest, maxPathsPerFind } from "./find-messages.ts";
+import { FoundContent } from "./found-content.ts";
 import {
   decodeFrames,
   decodeItems,
@@ -37,26 +42,38 @@ const maxNeededFrames = 500_000;
 
 export class RemoteReadPort implements ReadPort {
   readonly #calls: ReadCalls;
+  readonly #found: FoundContent | null;
   readonly #neededBy = new LruCache<number, number>(maxNeededFrames);
   readonly keys: ReadKeys;
   /** Of the snapshot's tree. */
   readonly root: Reference;
 
-  private constructor(calls: ReadCalls, keys: ReadKeys, root: Reference) {
+  private constructor(calls: ReadCalls, keys: ReadKeys, root: Reference, found: FoundContent | null) {
     this.#calls = calls;
+    this.#found = found;
     this.keys = keys;
     this.root = root;
   }
 
-  static async open(calls: ReadCalls): Promise<RemoteReadPort> {
-    const { keys, root } = decodeReadStart(await calls.call("open", encodeOpenRead()));
-    return new RemoteReadPort(calls, keys, root);
+  /** `wanted`: paths that will be read. */
+  static async open(calls: ReadCalls, wanted: FindRequest | null = null): Promise<RemoteReadPort> {
+    if (wanted === null || wanted.paths.length === 0 || wanted.paths.length > maxPathsPerFind) {
+      const { keys, root } = decodeReadStart(await calls.call("open", encodeOpenRead()));
+      return new RemoteReadPort(calls, keys, root, null);
+    }
+    const { start, found } = decodeFound(await calls.call("find", encodeFind(wanted)));
+    return new RemoteReadPort(calls, start.keys, start.root, new FoundContent(found));
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
-    const all: (Item | null)[] = [];
-    for (const batch of batches(ordinals, maxItemsPerRead))
-      all.push(...decodeItems(await this.#calls.call("items", encodeItemQuery(batch)), batch));
+    const all = await partly(
+      ordinals,
+      (ordinal) => this.#found?.item(ordinal),
+      (missing) =>
+        inBatches(missing, maxItemsPerRead, async (batch) =>
+          decodeItems(await this.#calls.call("items", encodeItemQuery(batch)), batch),
+        ),
+    );
     for (const item of all)
       if (item !== null)
         for (const frame of framesOf(decodeRecipe(item.recipe))) this.#neededBy.set(frame, item.ordinal, 1);
@@ -64,25 +81,31 @@ export class RemoteReadPort implements ReadPort {
   }
 
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
-    const all: (FrameRow | null)[] = [];
-    for (const batch of batches(frames, maxFramesPerRead)) {
-      const query = batch.map((frame) => this.#needed({ frame }));
-      all.push(...decodeFrames(await this.#calls.call("frames", encodeFrameQuery(query)), batch));
-    }
-    return all;
+    return partly(
+      frames,
+      (frame) => this.#found?.takeFrame(frame),
+      (missing) =>
+        inBatches(missing, maxFramesPerRead, async (batch) => {
+          const query = batch.map((frame) => this.#needed({ frame }));
+          return decodeFrames(await this.#calls.call("frames", encodeFrameQuery(query)), batch);
+        }),
+    );
   }
 
   async frameKeys(frames: readonly SealedFrame[]): Promise<readonly (FrameKey | string)[]> {
-    const all: (FrameKey | string)[] = [];
-    for (const batch of batches(frames, maxFramesPerRead)) {
-      const query = batch.map((frame) => this.#needed(frame));
-      all.push(...decodeKeys(await this.#calls.call("keys", encodeKeyQuery(query)), batch.length));
-    }
-    return all;
+    return partly<SealedFrame, FrameKey | string>(
+      frames,
+      (frame) => this.#found?.takeKey(frame),
+      (missing) =>
+        inBatches(missing, maxFramesPerRead, async (batch) => {
+          const query = batch.map((frame) => this.#needed(frame));
+          return decodeKeys(await this.#calls.call("keys", encodeKeyQuery(query)), batch.length);
+        }),
+    );
   }
 
-  readPack(pack: string, range: ByteRange): Promise<Uint8Array> {
-    return this.#calls.readPack(pack, range);
+  async readPack(pack: string, range: ByteRange): Promise<Uint8Array> {
+    return this.#found?.takeRange(pack, range) ?? this.#calls.readPack(pack, range);
   }
 
   /** The service verifies content itself. */
@@ -95,6 +118,26 @@ export class RemoteReadPort implements ReadPort {
   }
 }
 
-function* batches<T>(all: readonly T[], size: number): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
+/** Takes what `known` has, and asks for the rest. */
+async function partly<K, V>(
+  all: readonly K[],
+  known: (key: K) => V | undefined,
+  ask: (missing: readonly K[]) => Promise<readonly V[]>,
+): Promise<readonly V[]> {
+  const found = all.map(known);
+  const missing = all.filter((_, at) => found[at] === undefined);
+  if (missing.length === 0) return found as V[];
+  const asked = (await ask(missing))[Symbol.iterator]();
+  return found.map((value) => value ?? (asked.next().value as V));
+}
+
+/** Batches of one question. They are in flight together: none needs the answer of another. */
+async function inBatches<K, V>(
+  all: readonly K[],
+  size: number,
+  ask: (batch: readonly K[]) => Promise<readonly V[]>,
+): Promise<readonly V[]> {
+  const asked: Promise<readonly V[]>[] = [];
+  for (let at = 0; at < all.length; at += size) asked.push(ask(all.slice(at, at + size)));
+  return (await Promise.all(asked)).flat();
 }

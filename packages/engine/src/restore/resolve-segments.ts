@@ -23,6 +23,9 @@ export type SegmentLookup = Pick<ReadPort, "itemsByOrdinal" | "frames">;
 /** Items and frames looked up per call of the catalog. */
 const lookupBatch = 512;
 
+/** Lookups at a time. */
+const maxLookups = 4;
+
 /** Consecutive slots of a frame. Frame 0 stands for blocks of zeros, which are not stored. */
 export interface SlotRun {
   readonly frame: number;
@@ -63,9 +66,9 @@ export async function resolveItems(
 /** Reads the items of these ordinals; ordinals without an item are left out. */
 export async function loadItems(lookup: SegmentLookup, ordinals: ReadonlySet<number>): Promise<Map<number, Item>> {
   const items = new Map<number, Item>();
-  for (const batch of batches([...ordinals])) {
+  await eachBatch([...ordinals], async (batch) => {
     for (const item of await lookup.itemsByOrdinal(batch)) if (item !== null) items.set(item.ordinal, item);
-  }
+  });
   return items;
 }
 
@@ -177,15 +180,24 @@ async function loadFrames(lookup: SegmentLookup, recipes: Iterable<Recipe>): Pro
   const wanted = new Set<number>();
   for (const recipe of recipes) for (const frame of framesOf(recipe)) wanted.add(frame);
   const frames = new Map<number, LoadedFrame>();
-  for (const batch of batches([...wanted])) {
+  await eachBatch([...wanted], async (batch) => {
     for (const row of await lookup.frames(batch)) {
       if (row !== null && row.kind === "data")
         frames.set(row.frame, { row, blockList: decodeBlockList(row.blockList) });
     }
-  }
+  });
   return frames;
 }
 
-function* batches(values: readonly number[]): Generator<number[]> {
-  for (let i = 0; i < values.length; i += lookupBatch) yield values.slice(i, i + lookupBatch);
+/** Runs the work for all batches, a few at a time: the catalog may be far away. */
+async function eachBatch(values: readonly number[], work: (batch: readonly number[]) => Promise<void>): Promise<void> {
+  let next = 0;
+  const run = async () => {
+    while (next < values.length) {
+      const batch = values.slice(next, next + lookupBatch);
+      next += lookupBatch;
+      await work(batch);
+    }
+  };
+  await Promise.all(Array.from({ length: maxLookups }, run));
 }

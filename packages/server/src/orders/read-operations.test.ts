@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
 import { after, test } from "node:test";
-import { decodeKeys, encodeKeyQuery, RemoteReadPort, RestoreWorkerPool, type SealedFrame } from "@emanet/engine";
+import {
+  decodeFound,
+  decodeKeys,
+  encodeFind,
+  encodeKeyQuery,
+  RemoteReadPort,
+  RestoreWorkerPool,
+  type SealedFrame,
+} from "@emanet/engine";
 import { codeOf } from "../agents/testing.ts";
 import { manyRestores, readRestore } from "../restores/testing.ts";
 import { type SnapshotJson, snapshotTest, tarOf } from "../snapshots/testing.ts";
@@ -73,6 +81,14 @@ test("outside its paths, and of other snapshots, an order gives out no item, no 
   };
   const [ofPart, ofWhole] = [await seen(part), await seen(whole)];
   assert.ok(ofPart.length < ofWhole.length && ofPart.every((ordinal) => ofWhole.includes(ordinal)));
+  // Paths outside the order's are not found, and those inside bring nothing of the others.
+  const query = encodeFind({
+    withContent: true,
+    paths: ["", "gizli/sir.bin", "a/istenen.bin"].map((path) => Buffer.from(path)),
+  });
+  const { found } = decodeFound(await calls.call("find", query));
+  assert.ok(found.items.every(({ ordinal }) => ofPart.includes(ordinal)));
+  assert.ok(found.keys.length > 0 && found.keys.every(({ frame }) => own.some((one) => one.frame === frame)));
   // A client that lies: every item it can name, for each frame that is not the order's.
   for (const frame of outside) {
     const lies = reach.map((ordinal) => ({ ...frame, ordinal }));

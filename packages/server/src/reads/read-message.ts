@@ -17,6 +17,10 @@ const texts: Readonly<Record<ReadOperation, readonly [summary: string, descripti
   open: ["Begin to read a snapshot", "The root of the tree, and the keys that check content. They open nothing."],
   items: ["Read items", "The recipes of segments and nodes that the snapshot reaches."],
   frames: ["Find frames", "Where frames are that items of the snapshot need, with their block lists."],
+  find: [
+    "Find paths",
+    "What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room.",
+  ],
   keys: ["Read keys of frames", "The keys of single frames that items of the snapshot need, and of no others."],
 };
 

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { createCipheriv, randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import {
+  decodeFound,
   decodeKeys,
+  encodeFind,
   encodeKeyQuery,
   entriesOf,
   FileReader,
@@ -150,6 +152,74 @@ test("404: another account's snapshot, one of another vault, a pack that is not 
   assert.equal((await env.get(`/v1/snapshots/${mine.id}/packs/${"0".repeat(32)}`)).status, 404);
 });
 
+/** Calls that count, and a port that knows which paths it will read. */
+async function openCounting(id: string, paths: readonly string[], withContent = true) {
+  const calls = readCalls(env.service, id, env.auth);
+  const made: string[] = [];
+  const port = await RemoteReadPort.open(
+    {
+      call: (operation, request) => {
+        made.push(operation);
+        return calls.call(operation, request);
+      },
+      readPack: (pack, range) => {
+        made.push("pack");
+        return calls.readPack(pack, range);
+      },
+    },
+    { paths: paths.map((path) => Buffer.from(path)), withContent },
+  );
+  return { port, made };
+}
+
+test("a client that names its paths reads a file, or the whole tree, with one call", async () => {
+  const one = await openCounting(mine.id, ["d/shared.bin"]);
+  const reader = new FileReader({ port: one.port, pool, hashesAll: true });
+  const root = await rootEntry(reader.frames, { rootOrdinal: one.port.root.ordinal, rootId: one.port.root.id });
+  const folder = await findEntry(reader.frames, root.root, Buffer.from("d"));
+  assert.ok(folder?.type === "directory");
+  const entry = await findEntry(reader.frames, folder.root, Buffer.from("shared.bin"));
+  assert.ok(entry?.type === "file");
+  assert.ok(Buffer.concat(await Array.fromAsync(reader.read(entry))).equals(shared));
+  assert.deepEqual(one.made, ["find"]);
+  const whole = await openCounting(mine.id, [""]);
+  const files = await filesOf(whole.port);
+  assert.ok(files["d/own.bin"]?.equals(own) && files["d/shared.bin"]?.equals(shared));
+  // The tree came with the first call: the others are about content.
+  assert.equal(whole.made.filter((each) => each === "find").length, 1);
+  assert.ok(!whole.made.slice(0, 2).includes("pack"), whole.made.join(" "));
+});
+
+test("paths that are not there, wrong ones and hostile ones find nothing and harm nothing", async () => {
+  const hostile = ["yok", "a.txt/b", "../s/secret.bin", "/", "d/".repeat(20_000), "\0", "d//own.bin"];
+  const { port, made } = await openCounting(mine.id, hostile);
+  assert.ok((await filesOf(port))["d/own.bin"]?.equals(own));
+  assert.equal(made[0], "find");
+});
+
+test("after a repack what was found earlier is asked for again where it is gone", async () => {
+  const { port } = await openCounting(mine.id, ["d/own.bin"]);
+  await repack(await vaultOf());
+  assert.ok((await filesOf(port))["d/own.bin"]?.equals(own));
+});
+
+test("what a client finds by paths is of its snapshot alone", async () => {
+  const found = async (id: string, paths: readonly string[]) => {
+    const body = encodeFind({ withContent: true, paths: paths.map((path) => Buffer.from(path)) });
+    return decodeFound(await readCalls(env.service, id, env.auth).call("find", body)).found;
+  };
+  const theirs = await found(others.id, ["s/secret.bin"]);
+  assert.ok(theirs.items.length > 0 && theirs.frames.length > 0 && theirs.ranges.length > 0);
+  assert.ok(theirs.keys.length > 0 && theirs.keys.length <= theirs.frames.length);
+  const ours = await found(mine.id, ["s/secret.bin", "d/own.bin", ""]);
+  const port = await open(mine.id);
+  const reached = await port.itemsByOrdinal(ours.items.map(({ ordinal }) => ordinal));
+  assert.ok(reached.every((item) => item !== null));
+  const secretFrames = new Set(theirs.frames.filter(({ kind }) => kind === "data").map(({ frame }) => frame));
+  assert.ok(secretFrames.size > 0);
+  assert.ok(ours.keys.every(({ frame }) => !secretFrames.has(frame)));
+});
+
 test("a client whose right is taken is refused at its next call", async () => {
   const reader = await tokenFor(env.service, { accountId: env.accountId, role: "viewer" });
   const port = await open(mine.id, reader.auth);
@@ -164,6 +234,7 @@ test("422: a message that is none", async () => {
     ["items", Buffer.from([1, 17, 255, 255, 3])],
     ["keys", Buffer.from("no message")],
     ["frames", Buffer.alloc(0)],
+    ["find", Buffer.from([1, 20, 0, 200, 1, 0])],
   ] as const) {
     const answer = await env.service.send("POST", `/v1/snapshots/${mine.id}/read/${operation}`, { body, headers });
     assert.equal(answer.status, 422, operation);

@@ -1,6 +1,6 @@
 /** A snapshot as the read protocol gives it out. */
 
-import { Bitmap, type ReadableItems, type Vault } from "@emanet/engine";
+import type { Bitmap, ReadableItems, Vault } from "@emanet/engine";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
@@ -20,11 +20,22 @@ export interface ReadableSnapshot extends ReadableItems {
 
 /** Throws `not_found`, and by its state `state_conflict` or `snapshot_expired`. */
 export async function openReadable(ctx: Ctx, principal: AccountPrincipal, id: string): Promise<ReadableSnapshot> {
+  const vaultId = await readableVaultId(ctx, principal, id);
+  return readable(ctx, { accountId: principal.accountId, vaultId, snapshotId: id });
+}
+
+/** The vault of a snapshot, whose packs a reader of the snapshot may have. Throws like `openReadable`. */
+export async function openPacks(ctx: Ctx, principal: AccountPrincipal, id: string) {
+  const vaultId = await readableVaultId(ctx, principal, id);
+  return { vaultId, vault: await withStoreProblems(() => ctx.services.vaults.open(principal.accountId, vaultId)) };
+}
+
+async function readableVaultId(ctx: Ctx, principal: AccountPrincipal, id: string): Promise<string> {
   const record = await visibleSnapshot(ctx, principal, id);
   const problem = contentProblem(record.status);
   if (problem !== null) throw new Problem(problem);
   await keepForReading(ctx, record);
-  return readable(ctx, { accountId: principal.accountId, vaultId: record.vault_id, snapshotId: id });
+  return record.vault_id;
 }
 
 /** What a right to read gives out. The caller has checked the right. */
@@ -40,10 +51,7 @@ export async function readable(ctx: Ctx, { accountId, vaultId, ...right }: ReadR
   const { vaults, snapshots } = ctx.services;
   return withStoreProblems(async () => {
     const vault = await vaults.open(accountId, vaultId);
-    const row = await vault.catalog.snapshot(engineId(right.snapshotId));
-    if (row === null) throw new Error("a completed snapshot that the catalog does not have");
-    const root = { ordinal: row.rootOrdinal, id: row.rootId };
-    const reach = right.reach ?? Bitmap.decode(row.reach);
-    return { vault, vaultId, port: snapshots.readers.port(vault), root, reach };
+    const { root, reach } = await snapshots.readers.tree(vault, engineId(right.snapshotId));
+    return { vault, vaultId, port: snapshots.readers.port(vault), root, reach: right.reach ?? reach };
   });
 }

@@ -4,7 +4,16 @@
  * each of them. So the vaults that were read last have a reader with what it opened, for a while.
  */
 
-import { FileReader, type FileReaderOptions, LocalReadPort, type RestoreWorkerPool, type Vault } from "@emanet/engine";
+import {
+  Bitmap,
+  FileReader,
+  type FileReaderOptions,
+  LocalReadPort,
+  LruCache,
+  type Reference,
+  type RestoreWorkerPool,
+  type Vault,
+} from "@emanet/engine";
 
 /** Vaults that have a shared reader. */
 const maxReaders = 3;
@@ -18,6 +27,15 @@ const cacheBytes = 8 * 1024 * 1024;
 /** What is fetched at a time; two are in memory. */
 const batchBytes = 4 * 1024 * 1024;
 
+/** Trees of a vault that are kept for clients that read them by many calls: each has a bit per item of the vault. */
+const maxTrees = 4;
+
+/** Where the tree of a snapshot begins, and what it reaches. Neither changes while the snapshot is there. */
+interface SnapshotTree {
+  readonly root: Reference;
+  readonly reach: Bitmap;
+}
+
 /** A reader that was not used for so long is dropped. */
 const idleMs = 15_000;
 
@@ -25,6 +43,7 @@ export class SharedReaders {
   readonly #pool: RestoreWorkerPool;
   /** Keeps the keys of opened sessions; opening one takes a millisecond. */
   readonly #ports = new WeakMap<Vault, LocalReadPort>();
+  readonly #trees = new WeakMap<Vault, LruCache<string, SnapshotTree>>();
   /** The one used last is the last. */
   readonly #readers = new Map<Vault, { readonly reader: FileReader; isUsed: boolean }>();
   readonly #timer: NodeJS.Timeout;
@@ -60,6 +79,19 @@ export class SharedReaders {
     const port = this.#ports.get(vault) ?? new LocalReadPort(vault);
     this.#ports.set(vault, port);
     return port;
+  }
+
+  /** The tree of a completed snapshot. The caller has checked that it is still there. */
+  async tree(vault: Vault, id: string): Promise<SnapshotTree> {
+    const trees = this.#trees.get(vault) ?? new LruCache<string, SnapshotTree>(maxTrees);
+    this.#trees.set(vault, trees);
+    const known = trees.get(id);
+    if (known !== undefined) return known;
+    const row = await vault.catalog.snapshot(id);
+    if (row === null) throw new Error("a completed snapshot that the catalog does not have");
+    const tree = { root: { ordinal: row.rootOrdinal, id: row.rootId }, reach: Bitmap.decode(row.reach) };
+    trees.set(id, tree, 1);
+    return tree;
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import { closed, identifier, uuid } from "../../kernel/http/schema.ts";
 import type { Principal } from "../../kernel/principal.ts";
 import { isVaultAllowed } from "../../vaults/index.ts";
 import { packReply } from "../pack-reply.ts";
-import { deadlineMs, openReadable } from "../readable-snapshot.ts";
+import { deadlineMs, openPacks } from "../readable-snapshot.ts";
 
 const octets = "application/octet-stream";
 
@@ -33,7 +33,7 @@ export const readPack = endpoint(
     errors: ["state_conflict", "snapshot_expired"],
   },
   async (ctx, { principal, params, conditions }) => {
-    const { vault, vaultId } = await openReadable(ctx, principal, params.id);
+    const { vault, vaultId } = await openPacks(ctx, principal, params.id);
     const isAllowed = (caller: Principal) => "accountId" in caller && isVaultAllowed(caller, vaultId);
     return packReply(ctx, conditions, { vault, name: params.name }, { isAllowed });
   },

@@ -1,6 +1,6 @@
 /**
  * Queries the target: which segments and blocks of a portion are stored? A portion is queried when it arrives. Several
- * queries are in flight at the same time (`joined-offers.ts`), because no query depends on the answer to an earlier one. The buffers of the
+ * queries are in flight at the same time (`joined-calls.ts`), because no query depends on the answer to an earlier one. The buffers of the
  * workers bound their number: a worker keeps the bytes of a portion until the portion is answered.
  */
 
@@ -9,6 +9,16 @@ import { hooksOf } from "../packing/hooks.ts";
 import type { JobPlan } from "../workers/cut-job-queue.ts";
 import type { Portion } from "../workers/cut-messages.ts";
 import type { SegmentAnswer, SegmentQuery } from "./upload-target.ts";
+import { maxSegmentsPerOffer } from "./upload-target.ts";
+
+/** Blocks of an offer for several portions: a megabyte of ids. A longer call would keep the workers waiting. */
+const maxBlocksPerOffer = 64 * 1024;
+
+/** Whether queries of several portions go into one call. Small files come in portions of a megabyte. */
+export function fitIntoOffer(queries: readonly SegmentQuery[]): boolean {
+  const bytes = queries.reduce((sum, { blockIds }) => sum + blockIds.length, 0);
+  return queries.length <= maxSegmentsPerOffer && bytes <= maxBlocksPerOffer * blockIdLength;
+}
 
 /** Hooks of one bundle at most. */
 const maxHooksPerSegment = 48;

@@ -25,6 +25,7 @@ import type { NodeSink } from "../format/tree-builder.ts";
 import type { Reference } from "../format/tree-entry.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
+import { joinedCalls } from "../joined-calls.ts";
 import { mainThreadSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
@@ -37,13 +38,12 @@ import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
-import { joinedOffers } from "./joined-offers.ts";
 import { joinedSegment } from "./joined-segment.ts";
 import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
 import { RecentOrdinals } from "./recent-ordinals.ts";
 import type { QueriedSegment } from "./segment-queries.ts";
-import { SegmentQueries } from "./segment-queries.ts";
+import { fitIntoOffer, SegmentQueries } from "./segment-queries.ts";
 import type { ClientItem, FrameBlockList, SegmentAnswer, UploadTarget } from "./upload-target.ts";
 
 export interface UploadSettings {
@@ -164,7 +164,7 @@ export class Upload implements NodeSink {
     });
     this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
     this.#segmentQueries = new SegmentQueries(
-      joinedOffers((queries) => target.offer(queries)),
+      joinedCalls((queries) => target.offer(queries), fitIntoOffer),
       (id) => this.#ownSegments.get(id) !== undefined,
     );
     this.#nodeQueries = new NodeQueries((ids) => target.offerNodes(ids));

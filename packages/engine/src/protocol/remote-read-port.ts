@@ -9,6 +9,7 @@
 import type { FrameRow, Item } from "../catalog/catalog.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
 import type { Reference } from "../format/tree-entry.ts";
+import { joinedCalls } from "../joined-calls.ts";
 import type { ByteRange } from "../object-store.ts";
 import { LruCache } from "../restore/lru-cache.ts";
 import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "../restore/read-port.ts";
@@ -42,6 +43,14 @@ const maxNeededFrames = 500_000;
 
 export class RemoteReadPort implements ReadPort {
   readonly #calls: ReadCalls;
+  /** A restore asks for each group of frames that it has read, and several groups are read at the same time. */
+  readonly #askKeys = joinedCalls<SealedFrame, FrameKey | string>(
+    async (frames) => {
+      const query = frames.map((frame) => this.#needed(frame));
+      return decodeKeys(await this.#calls.call("keys", encodeKeyQuery(query)), frames.length);
+    },
+    (frames) => frames.length <= maxFramesPerRead,
+  );
   readonly #found: FoundContent | null;
   readonly #neededBy = new LruCache<number, number>(maxNeededFrames);
   readonly keys: ReadKeys;
@@ -96,11 +105,7 @@ export class RemoteReadPort implements ReadPort {
     return partly<SealedFrame, FrameKey | string>(
       frames,
       (frame) => this.#found?.takeKey(frame),
-      (missing) =>
-        inBatches(missing, maxFramesPerRead, async (batch) => {
-          const query = batch.map((frame) => this.#needed(frame));
-          return decodeKeys(await this.#calls.call("keys", encodeKeyQuery(query)), batch.length);
-        }),
+      (missing) => inBatches(missing, maxFramesPerRead, this.#askKeys),
     );
   }
 

@@ -8,8 +8,8 @@ const maxGroupBytes = 4 * 1024 * 1024;
 /** Plain bytes of one job. Without it, highly compressed frames keep one worker busy while the others wait. */
 const maxJobBytes = 16 * 1024 * 1024;
 
-/** Bytes between two frames that are read and dropped, because a second request costs more. */
-const maxGapBytes = 64 * 1024;
+/** Bytes between two frames that are read and dropped: a millisecond of a fast line. A second request and its keys cost several (docs/decisions/0635). */
+const maxGapBytes = 256 * 1024;
 
 /** Groups of adjacent frames. The frames come in the order of packs and offsets; `bytesOf` returns their plain bytes. */
 export function* groupAdjacent<F extends { readonly row: FrameRow }>(

@@ -1,0 +1,58 @@
+/**
+ * Questions of several askers in one call. A call costs the service and the line much the same for one question as for many. Two calls are in flight at
+ * the same time; what is asked meanwhile goes together into the next one.
+ */
+
+/** Calls in flight: while one is answered, the next one is on its way. */
+const maxCalls = 2;
+
+type Ask<Q, A> = (questions: readonly Q[]) => Promise<readonly A[]>;
+
+interface Waiting<Q, A> {
+  readonly questions: readonly Q[];
+  readonly resolve: (answers: readonly A[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Returns an `ask` that joins what waits, as far as it `fits` into one call. Each asker gets the answers to its own questions. */
+export function joinedCalls<Q, A>(ask: Ask<Q, A>, fits: (questions: readonly Q[]) => boolean): Ask<Q, A> {
+  const waiting: Waiting<Q, A>[] = [];
+  let calls = 0;
+  const send = async () => {
+    const [joined, questions] = takeSome(waiting, fits);
+    calls++;
+    try {
+      const answers = await ask(questions);
+      if (answers.length !== questions.length) throw new Error("a call returned fewer answers than questions");
+      let at = 0;
+      for (const each of joined) {
+        each.resolve(answers.slice(at, at + each.questions.length));
+        at += each.questions.length;
+      }
+    } catch (error) {
+      for (const { reject } of joined) reject(error);
+    }
+    calls--;
+    if (waiting.length > 0) void send();
+  };
+  return (questions) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ questions, resolve, reject });
+      if (calls < maxCalls) void send();
+    });
+}
+
+/** Takes the first of those that wait, and those behind it as far as they fit. */
+function takeSome<Q, A>(
+  waiting: Waiting<Q, A>[],
+  fits: (questions: readonly Q[]) => boolean,
+): readonly [readonly Waiting<Q, A>[], readonly Q[]] {
+  const questions: Q[] = [];
+  let count = 0;
+  for (const each of waiting) {
+    if (count > 0 && !fits([...questions, ...each.questions])) break;
+    questions.push(...each.questions);
+    count++;
+  }
+  return [waiting.splice(0, count), questions];
+}

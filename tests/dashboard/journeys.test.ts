@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
+import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import {
   assertClean,
   assertFits,
@@ -74,6 +75,24 @@ test("the overview says how the night went: both languages and themes, 1440, 768
   }
 });
 
+test("a source of the office itself is no taxpayer: it is counted apart, and has its own square", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const headers = { ...office.auth, "content-type": "application/x-tar" };
+  const body = tarOf({ "liste.txt": "liste" });
+  const sent = await office.service.send("POST", "/v1/snapshots?source=Ofis", { body, headers });
+  assert.equal(sent.status, 201, sent.body.toString());
+  await setLook(page, { language: "tr", colorScheme: "light", width: 1440 });
+  await page.reload();
+  await page.getByRole("heading", { name: "3 mükellefin 3’ü yedeklendi" }).waitFor();
+  await page.getByText("Ayrıca ofisin 1 kaynağından 1’i yedeklendi.").waitFor();
+  await page.getByText("Her kare bir mükellef, son 1 kare ofisin kaynakları").waitFor();
+  await page.getByRole("button", { name: "Tablo" }).first().click();
+  assert.equal(await page.locator(".night tbody tr").count(), 4);
+  assert.equal(await page.locator(".night tbody tr").last().getByRole("rowheader").innerText(), "Ofis");
+  assertClean(dashboard, "sources of the office");
+});
+
 test("a pasted list is checked line by line and imported; the list of taxpayers is clean, wide and narrow", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;
@@ -127,9 +146,101 @@ test("a file is found by part of its name and downloaded with the keyboard alone
   assertClean(dashboard, "search");
 });
 
+/** How long a person takes before an interaction, and for a letter: the slow ones of the usual models of typing and pointing. */
+const [thinkMs, letterMs] = [3_000, 500];
+
+for (const input of ["mouse", "keyboard"] as const) {
+  test(`part of a name is enough to have a file in at most 6 interactions and 30 s, by ${input}`, async () => {
+    if (dashboard === undefined) return;
+    const { page } = dashboard;
+    await page.goto(office.service.url);
+    await page.getByRole("heading", { name: "yedeklendi" }).waitFor();
+    const begun = performance.now();
+    const text = "yevm";
+    let interactions = 0;
+    const act = async <T>(work: Promise<T>): Promise<T> => {
+      interactions += 1;
+      return work;
+    };
+    const hit = page.getByRole("option", { name: /yevmiye\.xml/ }).first();
+    const isByKeys = input === "keyboard";
+    await act(isByKeys ? page.keyboard.press("Control+k") : page.getByRole("button", { name: /^Ara/ }).first().click());
+    await page.getByRole("combobox").waitFor();
+    await act(page.keyboard.type(text));
+    await hit.waitFor();
+    const download = page.waitForEvent("download");
+    if (isByKeys) await act(page.keyboard.press("Control+d"));
+    else {
+      await act(hit.click());
+      await act(page.locator(".file-panel").getByRole("button", { name: "İndir" }).click());
+    }
+    assert.equal(await readFile(await (await download).path(), "utf8"), "<defter/>");
+    const tookMs = performance.now() - begun + interactions * thinkMs + text.length * letterMs;
+    assert.ok(interactions <= 6, `${interactions} interactions`);
+    assert.ok(tookMs <= 30_000, `${Math.round(tookMs)} ms with the pauses of a person`);
+    assertClean(dashboard, input);
+  });
+}
+
+test("keys: the skip link, G and a letter, J and K, Esc, and ? with the switch for single letters", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const focused = (selector: string) => page.locator(`${selector}:focus`).waitFor();
+  await page.goto(office.service.url);
+  await page.getByRole("heading", { name: "yedeklendi" }).waitFor();
+  await page.keyboard.press("Tab");
+  await focused("a.skip");
+  await page.keyboard.press("Enter");
+  await focused("main");
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.getByRole("heading", { name: "Mükellefler", level: 1 }).waitFor();
+  await focused("main");
+  await page.getByRole("link", { name: "Çamlıbel Lokantası" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("k");
+  await focused(".row-link");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/app\/taxpayers\/./);
+  await page.locator(".crumbs a").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Çamlıbel Lokantası" }).waitFor();
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Klavye kısayolları" });
+  await help.getByText("Denetim izi").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await help.getByLabel("Tek harfli kısayollar açık").uncheck();
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("o");
+  await page.keyboard.press("?");
+  // The search opens after them: had they done something, it would be seen by now.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await page.keyboard.press("Escape");
+  assert.match(page.url(), /taxpayers$/);
+  assert.equal(await help.count(), 0);
+  await page.evaluate('localStorage.removeItem("emanet.keys")');
+  await page.reload();
+  await page.getByRole("link", { name: "Çamlıbel Lokantası" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("d");
+  await page.getByRole("heading", { name: "Denetim izi", level: 1 }).waitFor();
+  assertClean(dashboard, "keys");
+});
+
 test("chosen files are restored as an archive, watched to the end and downloaded", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await page.keyboard.type("yevm");
+  await page
+    .getByRole("option", { name: /yevmiye\.xml/ })
+    .first()
+    .click();
   await page.getByLabel("yevmiye.xml seç").check();
   await page.getByRole("button", { name: "Geri yükle", exact: true }).click();
   await page.getByRole("heading", { name: "Dosyalar nereye gelsin?" }).waitFor();

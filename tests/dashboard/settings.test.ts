@@ -5,6 +5,8 @@ import { after, test } from "node:test";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { makeBearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { signInAs } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { codeIn, messageTo } from "../../packages/server/src/testing/sent-messages.ts";
 import { openAs } from "./others.ts";
 import {
   advance,
@@ -89,6 +91,91 @@ test("another session is listed and ended: its token is refused", async () => {
   assertClean(dashboard, "sessions");
 });
 
+test("one session of several is ended by its own button; this one goes on", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const other = await signInAs(service, login, { client: "api" });
+  await page.goto(settings("security"));
+  await page.getByRole("button", { name: "API: Kapat" }).click();
+  await page.getByRole("button", { name: "API: Kapat" }).waitFor({ state: "detached" });
+  assert.equal((await service.send("GET", "/v1/me", { headers: other.auth })).status, 401);
+  await page.getByText("Bu oturum").waitFor();
+  assertClean(dashboard, "one session");
+});
+
+test("the password is changed only with the current one; the new one signs in and the old one does not", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const next = "mavi vapur 72 iskele";
+  await page.getByRole("button", { name: "Parola: Değiştir" }).click();
+  const dialog = page.getByRole("dialog", { name: "Parola" });
+  await dialog.getByLabel("Şimdiki parola").fill("bu değil, başka bir şey");
+  await dialog.getByLabel("Yeni parola").fill(next);
+  await dialog.getByRole("button", { name: "Değiştir" }).click();
+  await dialog.getByText("Şimdiki parola yanlış").waitFor();
+  forgetRefusals(dashboard, 401);
+  forgetRefusals(dashboard, 403);
+  forgetRefusals(dashboard, 422);
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByLabel("Şimdiki parola").fill(login.password);
+  await dialog.getByRole("button", { name: "Değiştir" }).click();
+  await page.getByText("Parola değişti. Diğer oturumlarınız kapandı.").waitFor();
+  Object.assign(login, { password: next });
+  assert.equal((await signInAs(service, login)).answer.status, 200);
+  assertClean(dashboard, "password");
+});
+
+test("the phone is changed when the code that was sent to the new one was typed; SMS sign-in is turned off and on", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.getByRole("button", { name: "Telefon: Değiştir" }).click();
+  const dialog = page.getByRole("dialog", { name: "Telefon" });
+  await dialog.getByLabel("Yeni cep telefonu").fill("0533 444 55 66");
+  await dialog.getByRole("button", { name: "Kod gönder" }).click();
+  await dialog.getByLabel("Yeni telefona gelen kod").waitFor();
+  const code = codeIn(await messageTo(service.dataDir, "+905334445566", "otp_code"));
+  await dialog.getByLabel("Yeni telefona gelen kod").fill(code);
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByRole("button", { name: "Değiştir" }).click();
+  await page.getByText("Telefon değişti").waitFor();
+  const row = page.locator(".row", { hasText: "SMS ile oturum açma" });
+  const isOn = async () => {
+    const [person] = await storedRows<{ id: string }>(
+      service.database,
+      "select id from emanet.people where email = $1",
+      [login.email],
+    );
+    // No second owner: the team is counted below.
+    const owner = await tokenFor(service, { accountId: office.accountId, personId: person?.id ?? "" });
+    return (await service.send("GET", "/v1/account", { headers: owner.auth })).json?.sms_sign_in;
+  };
+  const first = await isOn();
+  await row.getByRole("button").click();
+  await row.getByText(first === true ? "Kapalı" : "Açık", { exact: true }).waitFor();
+  assert.equal(await isOn(), first !== true);
+  await row.getByRole("button").click();
+  await row.getByText(first === true ? "Açık" : "Kapalı", { exact: true }).waitFor();
+  assert.equal(await isOn(), first);
+  assertClean(dashboard, "phone");
+});
+
+test("the account's name and the languages of messages are changed, and kept", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await page.goto(settings("package"));
+  await page.getByRole("textbox", { name: "Ünvan" }).fill("Yıldız Mali Müşavirlik");
+  await page.getByRole("button", { name: "Kaydet" }).click();
+  await page.getByText("Kaydedildi").waitFor();
+  await page.locator(".account-card").getByText("Yıldız Mali Müşavirlik").waitFor();
+  await page.goto(settings());
+  await page.getByRole("radio", { name: "English" }).check({ force: true });
+  await page.getByRole("button", { name: "Kaydet" }).click();
+  await page.getByText("Kaydedildi").waitFor();
+  await page.reload();
+  assert.equal(await page.getByRole("radio", { name: "English" }).isChecked(), true);
+  assertClean(dashboard, "account");
+});
+
 test("a member is invited with a role, changed and removed; the last owner cannot be, and the button says why", async () => {
   if (dashboard === undefined) return;
   const { page } = dashboard;
@@ -115,6 +202,24 @@ test("a member is invited with a role, changed and removed; the last owner canno
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByText("Mert Aksoy").waitFor({ state: "detached" });
   assertClean(dashboard, "team");
+});
+
+test("a reset of a second factor is done at once when an owner says so: the member's sessions end", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const member = await tokenFor(service, { accountId: office.accountId, role: "operator" });
+  const staff = await tokenFor(service, { as: "staff" });
+  const asked = await service.send("POST", `/v1/admin/members/${member.personId}/reset-second-factor`, {
+    json: { reason: "Telefonu kayboldu" },
+    headers: staff.auth,
+  });
+  assert.equal(asked.status, 202, asked.body.toString());
+  await page.goto(settings("team"));
+  await page.getByRole("button", { name: "Karar ver" }).click();
+  await page.getByRole("button", { name: "Şimdi sıfırla" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal((await service.send("GET", "/v1/me", { headers: member.auth })).status, 401);
+  assertClean(dashboard, "reset");
 });
 
 test("a reset of a second factor that staff began is shown, and an owner refuses it", async () => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Locator } from "playwright-core";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { staffOf } from "./others.ts";
 import {
@@ -29,6 +30,16 @@ async function apply(company: string, email: string) {
     },
   });
   assert.ok(sent.status < 300, sent.body.toString());
+}
+
+/** Presses a button of a part of the page, and says why. */
+async function decide(part: Locator, button: string, reason: string): Promise<void> {
+  const page = part.page();
+  await part.getByRole("button", { name: button }).click();
+  const dialog = page.getByRole("dialog", { name: button });
+  await dialog.getByLabel("Neden").fill(reason);
+  await dialog.getByRole("button", { name: button }).click();
+  await dialog.waitFor({ state: "detached" });
 }
 
 const staff = (tab?: string) => `${service.url}/app/staff${tab === undefined ? "" : `?tab=${tab}`}`;
@@ -72,27 +83,67 @@ test("an account is suspended, resumed and given another package and limit; the 
   await page.goto(staff("accounts"));
   await page.getByRole("button", { name: /İkinci A\.Ş\./ }).click();
   const detail = page.getByRole("region", { name: "İkinci A.Ş." });
-  const decide = async (button: string, reason: string) => {
-    await detail.getByRole("button", { name: button }).click();
-    const dialog = page.getByRole("dialog", { name: button });
-    await dialog.getByLabel("Neden").fill(reason);
-    await dialog.getByRole("button", { name: button }).click();
-    await dialog.waitFor({ state: "detached" });
-  };
-  await decide("Askıya al", "Ödeme yapılmadı");
+  await decide(detail, "Askıya al", "Ödeme yapılmadı");
   await detail.getByText("Askıda", { exact: true }).waitFor();
-  await decide("Askıdan al", "Ödeme yapıldı");
+  await decide(detail, "Askıdan al", "Ödeme yapıldı");
   await detail.getByText("Etkin", { exact: true }).waitFor();
   await detail.getByRole("button", { name: "Paketi değiştir" }).click();
   await page.getByRole("dialog").getByLabel("Paket").selectOption({ label: "Kurumsal paket" });
   await page.getByRole("dialog").getByLabel("Neden").fill("Sözleşme");
   await page.getByRole("dialog").getByRole("button", { name: "Paketi değiştir" }).click();
   await detail.getByText("Kurumsal paket").waitFor();
-  await decide("Sınır koy", "Sözleşme");
+  await decide(detail, "Sınır koy", "Sözleşme");
   await page.goto(staff("audit"));
   for (const action of ["account.suspended", "account.resumed", "account.package_set", "account.limit_set"])
     await page.getByText(action).first().waitFor();
   assertClean(dashboard, "accounts");
+});
+
+test("an application is taken into review; a limit is given back, early access is turned on and off", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  await apply("Üçüncü Ltd", "uc@ofis.example");
+  await page.goto(staff());
+  const application = page.getByRole("region", { name: "Üçüncü Ltd" });
+  await decide(application, "İncelemeye al", "Belgeler istendi");
+  await page.getByText("İnceleniyor").waitFor();
+  await application.getByRole("button", { name: "İncelemeye al" }).waitFor({ state: "detached" });
+  await page.goto(staff("accounts"));
+  await page.getByRole("button", { name: /İkinci A\.Ş\./ }).click();
+  const detail = page.getByRole("region", { name: "İkinci A.Ş." });
+  await decide(detail, "Sınırı sıfırla", "Sözleşme bitti");
+  await decide(detail, "Erken erişimi aç", "Deneme");
+  await decide(detail, "Erken erişimi kapat", "Deneme bitti");
+  await detail.getByRole("button", { name: "Erken erişimi aç" }).waitFor();
+  await page.goto(staff("audit"));
+  for (const action of ["application.review_started", "account.limit_reset", "account.early_access_set"])
+    await page.getByText(action).first().waitFor();
+  assertClean(dashboard, "acts");
+});
+
+test("requests for limits are approved and rejected with a reason, and the account has the new limit", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const owner = await tokenFor(service, { accountId: office.accountId });
+  for (const [policy, limit] of [
+    ["restore_create", 77],
+    ["audit_export", 88],
+  ] as const) {
+    const json = { policy, limit, window_s: 3600, reason: "Ay sonu" };
+    const asked = await service.send("POST", "/v1/rate-limits/requests", { json, headers: owner.auth });
+    assert.ok(asked.status < 300, asked.body.toString());
+  }
+  await page.goto(staff("requests"));
+  const row = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+  await decide(row("77 istek"), "Onayla", "Uygun");
+  await row("77 istek").getByText("Onaylandı").waitFor();
+  await decide(row("88 istek"), "Reddet", "Gerekli değil");
+  await row("88 istek").getByText("Reddedildi").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const limits = await service.send("GET", "/v1/rate-limits", { headers: owner.auth });
+  const { data } = limits.json as { data: readonly { policy: string; limit: number }[] };
+  assert.equal(data.find(({ policy }) => policy === "restore_create")?.limit, 77);
+  assertClean(dashboard, "requests");
 });
 
 test("a ban is lifted with a reason", async () => {
@@ -155,7 +206,7 @@ test("every section fits and is clean, both languages and themes; staff see no n
     applications: "Tümü",
     accounts: "Askıda",
     members: "İkinci adımı sıfırla",
-    requests: "Bekleyen yok",
+    requests: "Onaylandı",
     bans: "Etkin engel yok",
   };
   for (const [tab, text] of Object.entries({ ...shows, jobs: "Başarısız", audit: "Zincir" })) {

@@ -33,8 +33,12 @@ export interface Office {
 }
 
 /** The demo account of the first run, with nothing in it yet. */
-export async function startOffice(cleanup: Cleanup, clock = testClock()): Promise<Office> {
-  const service = await startTestService(cleanup, { settings, clock });
+export async function startOffice(
+  cleanup: Cleanup,
+  clock = testClock(),
+  more: Readonly<Record<string, string>> = {},
+): Promise<Office> {
+  const service = await startTestService(cleanup, { settings: { ...settings, ...more }, clock });
   const { demo: login } = await readFirstRun(service.dataDir);
   const { auth } = await tokenFor(service, { as: "client", kind: "api", accountId: login.account_id });
   return {
@@ -93,8 +97,12 @@ export async function setLook(page: Page, { language, colorScheme, width }: Look
 }
 
 /** A page whose clock is that of the service. Violations of the policy are recorded, also those that the console does not show. */
-export async function openDashboard(browser: Browser, { service }: Office): Promise<OpenedPage> {
-  const { page, misdeeds } = await openPage(browser, service.url, { locale: "tr-TR" });
+export async function openDashboard(
+  browser: Browser,
+  { service }: Office,
+  locale: "tr-TR" | "en-GB" = "tr-TR",
+): Promise<OpenedPage> {
+  const { page, misdeeds } = await openPage(browser, service.url, { locale });
   const violations: string[] = [];
   await page.exposeFunction("reportViolation", (text: string) => violations.push(text));
   await page.addInitScript(`addEventListener("securitypolicyviolation", (event) =>

@@ -3,7 +3,7 @@
 /** Milliseconds since 1970. */
 export const now = (): number => Date.now();
 
-type Remembered = "theme" | "language" | "session" | "keys" | "recent" | "upload";
+type Remembered = "theme" | "language" | "session" | "keys" | "recent" | "upload" | "tried" | "started";
 
 /** Choices of this browser. Never a token, never data of an account. Null also where the browser refuses storage. */
 export function remembered(name: Remembered): string | null {

@@ -1,5 +1,6 @@
 /** Downloads. A browser cannot put a token on a download, so the service gives a link that works once, for five minutes. */
 
+import { remember } from "../platform.ts";
 import { client } from "./client.ts";
 import { perform } from "./step-up.ts";
 
@@ -8,6 +9,8 @@ export async function downloadPath(snapshotId: string, path: string, isFile: boo
   const body = { ...(path !== "" && { path }), ...(!isFile && { format: "zip" as const }) };
   const link = await perform((options) => client.snapshots.createDownloadLink({ id: snapshotId, body }, options));
   follow(link.url);
+  // The last step of the first run: a file came back.
+  remember("tried", "yes");
 }
 
 export async function downloadRestore(id: string): Promise<void> {

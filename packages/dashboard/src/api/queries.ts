@@ -258,6 +258,13 @@ export const auditSharesQuery = queryOptions({
   queryFn: ({ signal }) => Array.fromAsync(client.auditShares.list.all({ limit: 100 }, { signal })),
 });
 
+/** The newest reads with a share. */
+export const shareReadsQuery = (id: string, limit: number) =>
+  queryOptions({
+    queryKey: ["audit", "reads", id],
+    queryFn: async ({ signal }) => (await client.audit.listEvents({ actor_id: id, limit }, { signal })).data,
+  });
+
 export const rateLimitsQuery = queryOptions({
   queryKey: ["rate-limits"],
   queryFn: async ({ signal }) => (await client.rateLimits.list({}, { signal })).data,

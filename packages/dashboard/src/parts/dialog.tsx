@@ -22,7 +22,10 @@ export function Dialog({ title, onClose, children, className = "", hidesTitle, m
     const opener = document.activeElement;
     dialog.current?.showModal();
     return () => {
-      if (opener instanceof HTMLElement) opener.focus();
+      // What opened it may be gone with the row that it removed.
+      const place = opener instanceof HTMLElement && opener.isConnected && opener !== document.body;
+      const back = place ? opener : document.querySelector<HTMLElement>("main");
+      back?.focus();
     };
   }, []);
   return (

@@ -5,9 +5,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Eye } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, queries } from "../api/client.ts";
-import { auditSharesQuery } from "../api/queries.ts";
+import { auditSharesQuery, shareReadsQuery } from "../api/queries.ts";
 import { perform } from "../api/step-up.ts";
-import { day } from "../format.ts";
+import { day, dayAndTime } from "../format.ts";
 import { actMessage, ConfirmDialog, DialogButtons, SecretDialog } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
 import { Check } from "../parts/check.tsx";
@@ -37,6 +37,7 @@ export function Shares({ mayChange }: { readonly mayChange: boolean }) {
                   </strong>
                   <ShareTag status={share.status} />
                   <span>{t.audit.until(day(share.expires_at))}</span>
+                  <Reads share={share} />
                   {share.status === "active" && mayChange && (
                     <Button size="small" look="danger" onClick={() => setAsked(share)}>
                       {t.audit.revoke}
@@ -53,6 +54,45 @@ export function Shares({ mayChange }: { readonly mayChange: boolean }) {
       </p>
       {asked !== null && <RevokeDialog share={asked} onClose={() => setAsked(null)} />}
     </section>
+  );
+}
+
+/** As many as a person reads at a glance; the records have all. */
+const maxReads = 5;
+
+/** When the share was read, from the audit trail itself. */
+function Reads({ share: { id, label } }: { readonly share: AuditShare }) {
+  const [isOpen, setOpen] = useState(false);
+  const reads = useQuery({ ...shareReadsQuery(id, maxReads), enabled: isOpen });
+  return (
+    <>
+      <button
+        type="button"
+        className="text-button quiet"
+        aria-expanded={isOpen}
+        aria-label={`${visibleName(label)}: ${t.audit.reads}`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {t.audit.reads}
+      </button>
+      {isOpen && (
+        <QueryView query={reads} lines={2}>
+          {(list) =>
+            list.length === 0 ? (
+              <p className="lead">{t.audit.noReads}</p>
+            ) : (
+              <ul className="share-reads">
+                {list.map((record) => (
+                  <li key={record.id}>
+                    <code>{record.action}</code> {dayAndTime(record.occurred_at)}
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </QueryView>
+      )}
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { dayAndTime, size } from "../format.ts";
 import { Button, ButtonLink } from "../parts/button.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { CopyButton, Empty, QueryView } from "../parts/states.tsx";
+import { useLetters } from "../shell/keys.ts";
 import { t } from "../strings/index.ts";
 import { EntryIcon } from "./snapshot-tree.tsx";
 
@@ -39,6 +40,8 @@ function OpenFile({ snapshot, file, onDownload, onRestore }: FilePanelProps & { 
     ...treeQuery(snapshot.id, folderOf(file)),
     enabled: snapshot.status === "completed",
   });
+  const why = whyNot("restores:write");
+  useLetters({ d: () => onDownload(file), ...(why === undefined && { r: () => onRestore(file) }) });
   const entry = tree?.pages.flatMap(({ data }) => data).find(({ path }) => path === file);
   return (
     <aside className="file-panel" aria-labelledby="file-title">
@@ -56,12 +59,18 @@ function OpenFile({ snapshot, file, onDownload, onRestore }: FilePanelProps & { 
       <div className="file-actions">
         <Button
           icon={<RotateCcw size={15} aria-hidden="true" />}
-          unavailable={whyNot("restores:write")}
+          unavailable={why}
+          aria-keyshortcuts="R"
           onClick={() => onRestore(file)}
         >
           {t.browser.restoreThis}
         </Button>
-        <Button look="primary" icon={<Download size={15} aria-hidden="true" />} onClick={() => onDownload(file)}>
+        <Button
+          look="primary"
+          icon={<Download size={15} aria-hidden="true" />}
+          aria-keyshortcuts="D"
+          onClick={() => onDownload(file)}
+        >
           {t.browser.download}
         </Button>
       </div>

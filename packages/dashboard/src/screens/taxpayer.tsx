@@ -4,7 +4,7 @@ import type { Snapshot, Source, Taxpayer } from "@emanet/client/source";
 import { isProblem } from "@emanet/client/source";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { Server } from "lucide-react";
+import { RotateCcw, Server } from "lucide-react";
 import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { nightsQuery, sourcesQuery, taxpayerQuery, vaultSnapshotsQuery } from "../api/queries.ts";
@@ -22,6 +22,7 @@ import { Screen } from "../shell/screen.tsx";
 import { boardDays } from "../shell/side-bar.tsx";
 import { t } from "../strings/index.ts";
 import { NotFound } from "./not-found.tsx";
+import { lastGoodOf, Trouble } from "./taxpayer-trouble.tsx";
 
 export function TaxpayerScreen() {
   const { id } = useParams({ from: "/app/taxpayers/$id" });
@@ -36,9 +37,12 @@ export function TaxpayerScreen() {
       heading={<Crumbs to="/app/taxpayers" parent={t.taxpayers.title} name={name} />}
       actions={
         taxpayer.data !== undefined && (
-          <Button unavailable={whyNot("taxpayers:write")} onClick={() => setAsked(true)}>
-            {taxpayer.data.state === "archived" ? t.taxpayer.unarchive : t.taxpayer.archive}
-          </Button>
+          <>
+            <Button unavailable={whyNot("taxpayers:write")} onClick={() => setAsked(true)}>
+              {taxpayer.data.state === "archived" ? t.taxpayer.unarchive : t.taxpayer.archive}
+            </Button>
+            <RestoreLink vaultId={taxpayer.data.vault_id} />
+          </>
         )
       }
     >
@@ -58,6 +62,23 @@ export function TaxpayerScreen() {
   );
 }
 
+/** To the files of the last good backup. */
+function RestoreLink({ vaultId }: { readonly vaultId: string }) {
+  const { data = [] } = useQuery(vaultSnapshotsQuery(vaultId));
+  const good = lastGoodOf(data);
+  if (good === undefined) return null;
+  return (
+    <ButtonLink
+      look="primary"
+      icon={<RotateCcw size={16} aria-hidden="true" />}
+      to="/app/snapshots/$id"
+      params={{ id: good.id }}
+    >
+      {t.taxpayer.restore}
+    </ButtonLink>
+  );
+}
+
 function Content({ taxpayer }: { readonly taxpayer: Taxpayer }) {
   const nights = useQuery(nightsQuery(boardDays));
   const sources = useQuery(sourcesQuery);
@@ -67,7 +88,12 @@ function Content({ taxpayer }: { readonly taxpayer: Taxpayer }) {
       <QueryView query={nights} lines={2}>
         {({ rows, from }) => {
           const states = rows.find(({ taxpayer_id: id }) => id === taxpayer.id)?.states ?? [];
-          return <Answer taxpayer={taxpayer} states={states} from={from} />;
+          return (
+            <>
+              <Answer taxpayer={taxpayer} states={states} from={from} />
+              <Trouble night={statusOf(states.at(-1))} snapshots={snapshots.data ?? []} />
+            </>
+          );
         }}
       </QueryView>
       <div className="taxpayer-columns">

@@ -3,7 +3,7 @@
 import type { WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail } from "@emanet/client/source";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../api/queries.ts";
 import { perform } from "../api/step-up.ts";
@@ -69,7 +69,7 @@ export function Deliveries({ webhookId, why }: DeliveriesProps) {
         {open === null ? (
           <Empty title={t.webhooks.pick} detail={t.webhooks.pickDetail} />
         ) : (
-          <OpenDelivery id={open} why={why} />
+          <OpenDelivery key={open} id={open} why={why} />
         )}
       </section>
     </div>
@@ -126,12 +126,23 @@ function Answer({ attempt: { status, error } }: { readonly attempt: WebhookAttem
   return <span className={error === null ? "code-tag code-ok" : "code-tag code-failed"}>{text}</span>;
 }
 
+/** An attempt by hand has no event: the delivery is read so often until the attempt is there, then the list too. */
+const attemptMs = 1_000;
+
 function OpenDelivery({ id, why }: { readonly id: string; readonly why: string | undefined }) {
-  const delivery = useQuery(deliveryQuery(id));
+  // How many attempts there were when another one was asked for.
+  const [before, setBefore] = useState<number | null>(null);
+  const delivery = useQuery({ ...deliveryQuery(id), refetchInterval: before === null ? false : attemptMs });
+  const attempts = delivery.data?.attempts.length ?? 0;
   const work = useMutation({
     mutationFn: () => perform((options) => client.webhookDeliveries.retry({ id }, options)),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["webhooks"] }),
+    onSuccess: () => setBefore(attempts),
   });
+  useEffect(() => {
+    if (before === null || attempts <= before) return;
+    setBefore(null);
+    void queries.invalidateQueries({ queryKey: ["webhooks"] });
+  }, [attempts, before]);
   return (
     <QueryView query={delivery} lines={6}>
       {(data) => (
@@ -146,7 +157,7 @@ function OpenDelivery({ id, why }: { readonly id: string; readonly why: string |
               size="small"
               icon={<RefreshCw size={14} aria-hidden="true" />}
               unavailable={why}
-              busy={work.isPending}
+              busy={work.isPending || before !== null}
               onClick={() => work.mutate()}
             >
               {t.webhooks.retry}

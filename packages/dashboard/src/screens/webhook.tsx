@@ -4,6 +4,7 @@ import { isProblem, type Webhook, type WebhookStatistics } from "@emanet/client/
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { ArrowUpRight, RefreshCw, TriangleAlert } from "lucide-react";
+import { useState } from "react";
 import { client, queries } from "../api/client.ts";
 import { webhookQuery, webhookStatisticsQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
@@ -21,17 +22,46 @@ import { NotFound } from "./not-found.tsx";
 import { Deliveries } from "./webhook-deliveries.tsx";
 import { nameOf } from "./webhooks.tsx";
 
-type Act = "test" | "enable" | "disable" | "retryFailed";
+type Act = "test" | "enable" | "disable" | "retryFailed" | "replay";
+
+/**
+ * Since when events were not sent, once a webhook that was disabled is enabled again: from the first event that failed, else from
+ * the moment when it was disabled.
+ */
+function useMissed(webhook: Webhook | undefined, statistics: WebhookStatistics | undefined) {
+  const [since, setSince] = useState<string | null>(null);
+  const isOff = webhook?.status === "disabled";
+  const from = isOff ? (statistics?.failing_since ?? webhook.disabled_at) : null;
+  return {
+    since: isOff ? null : since,
+    onEnable: () => setSince(from),
+    onReplay: () => setSince(null),
+  };
+}
+
+function useActs(id: string, webhook: Webhook | undefined, statistics: WebhookStatistics | undefined) {
+  const missed = useMissed(webhook, statistics);
+  const work = useMutation({
+    mutationFn: (act: Act) =>
+      perform((options): Promise<unknown> => {
+        if (act === "replay") return client.webhooks.replay({ id, body: { from: missed.since ?? "" } }, options);
+        return client.webhooks[act]({ id }, options);
+      }),
+    onSuccess: (_, act) => {
+      if (act === "enable") missed.onEnable();
+      if (act === "replay") missed.onReplay();
+      return queries.invalidateQueries({ queryKey: ["webhooks"] });
+    },
+  });
+  return { work, missed };
+}
 
 export function WebhookScreen() {
   const { id } = useParams({ from: "/app/webhooks/$id" });
   const { may, whyNot } = useRights();
   const webhook = useQuery({ ...webhookQuery(id), enabled: may("webhooks:read") });
   const statistics = useQuery({ ...webhookStatisticsQuery(id), enabled: may("webhooks:read") });
-  const work = useMutation({
-    mutationFn: (act: Act) => perform((options): Promise<unknown> => client.webhooks[act]({ id }, options)),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["webhooks"] }),
-  });
+  const { work, missed } = useActs(id, webhook.data, statistics.data);
   if (isProblem(webhook.error, "not_found") || isProblem(webhook.error, "validation_failed")) return <NotFound />;
   const name = webhook.data === undefined ? t.webhooks.title : nameOf(webhook.data);
   const why = whyNot("webhooks:write");
@@ -72,12 +102,40 @@ export function WebhookScreen() {
             why={why}
             onRetry={() => work.mutate("retryFailed")}
           />
+          {missed.since !== null && (
+            <Missed since={missed.since} why={why} isBusy={work.isPending} onReplay={() => work.mutate("replay")} />
+          )}
           <Deliveries webhookId={id} why={why} />
         </div>
       ) : (
         <NoPermission roles={rolesWith("webhooks:read")} />
       )}
     </Screen>
+  );
+}
+
+interface MissedProps {
+  readonly since: string;
+  readonly why: string | undefined;
+  readonly isBusy: boolean;
+  readonly onReplay: () => void;
+}
+
+function Missed({ since, why, isBusy, onReplay }: MissedProps) {
+  return (
+    <div className="warning" role="status">
+      <TriangleAlert size={16} aria-hidden="true" />
+      <p>{t.webhooks.missed(recently(since))}</p>
+      <Button
+        size="small"
+        icon={<RefreshCw size={14} aria-hidden="true" />}
+        unavailable={why}
+        busy={isBusy}
+        onClick={onReplay}
+      >
+        {t.webhooks.replay}
+      </Button>
+    </div>
   );
 }
 

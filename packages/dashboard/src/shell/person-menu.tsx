@@ -12,6 +12,7 @@ import { switchLanguage } from "../parts/brand.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { t } from "../strings/index.ts";
+import { helpIsOpen } from "./keys.ts";
 import { setTheme, type Theme, theme } from "./theme.ts";
 
 export function PersonMenu({ me, isSmall = false }: { readonly me: Me; readonly isSmall?: boolean }) {
@@ -52,6 +53,9 @@ export function PersonMenu({ me, isSmall = false }: { readonly me: Me; readonly 
         <a className="menu-item" href="/docs">
           {t.nav.docs}
         </a>
+        <button type="button" className="menu-item" popoverTarget={id} onClick={() => helpIsOpen.set(true)}>
+          {t.nav.keys}
+        </button>
         <button type="button" className="menu-item" onClick={() => void signOut()}>
           {t.nav.signOut}
         </button>

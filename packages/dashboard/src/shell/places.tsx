@@ -36,7 +36,7 @@ export interface Place {
   readonly right: Right;
   /** The key after G. */
   readonly key?: string;
-  readonly badge?: "nights" | "webhooks";
+  readonly badge?: "taxpayers" | "sources" | "webhooks";
 }
 
 export interface PlaceGroup {
@@ -56,20 +56,26 @@ export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] 
         },
         {
           ...{ to: "/app/taxpayers", text: t.nav.taxpayers, Icon: Users },
-          ...{ right: "taxpayers:read", key: "m", badge: "nights" },
+          ...{ right: "taxpayers:read", key: "m", badge: "taxpayers" },
         },
         { to: "/app/snapshots", text: t.nav.snapshots, Icon: History, right: "snapshots:read", key: "y" },
         {
           ...{ to: "/app/restores", text: t.nav.restores, short: t.overview.restore, Icon: RotateCcw },
           ...{ right: "restores:read", key: "g" },
         },
-        { to: "/app/sources", text: t.nav.sources, Icon: Server, right: "snapshots:read", key: "k" },
+        {
+          ...{ to: "/app/sources", text: t.nav.sources, Icon: Server },
+          ...{ right: "snapshots:read", key: "k", badge: "sources" },
+        },
       ],
     },
     {
       title: t.nav.connections,
       places: [
-        { to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook, right: "webhooks:read", badge: "webhooks" },
+        {
+          ...{ to: "/app/webhooks", text: t.nav.webhooks, Icon: Webhook },
+          ...{ right: "webhooks:read", key: "w", badge: "webhooks" },
+        },
         { to: "/app/clients", text: t.nav.clients, Icon: KeyRound, right: "account:write" },
       ],
     },
@@ -92,5 +98,5 @@ export function placesOf(may: (right: Right) => boolean): readonly PlaceGroup[] 
 
 /** Apart from the others: the side bar has it at its foot. Everyone has settings of their own. */
 export function settingsPlace(): Place {
-  return { to: "/app/settings", text: t.nav.settings, Icon: Settings, right: "account:read" };
+  return { to: "/app/settings", text: t.nav.settings, Icon: Settings, right: "account:read", key: "a" };
 }

@@ -16,8 +16,9 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ErrorCard, Skeleton } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
 import { OfflineBar, SuspendedBar } from "./bars.tsx";
-import { searchIsOpen } from "./keys.ts";
+import { helpIsOpen, searchIsOpen } from "./keys.ts";
 import type { SearchDialog } from "./search-dialog.tsx";
+import { useShortcuts } from "./shortcuts.ts";
 import { SideBar } from "./side-bar.tsx";
 import { StepUpDialog } from "./step-up-dialog.tsx";
 import { MobileTop, TabBar } from "./tab-bar.tsx";
@@ -85,6 +86,20 @@ function SearchPlace() {
   );
 }
 
+const KeysHelp = lazy(async () => ({ default: (await import("./keys-help.tsx")).KeysHelp }));
+
+/** The keys of the page, and their list. */
+function Keys() {
+  const isOpen = useObservable(helpIsOpen);
+  useShortcuts();
+  if (!isOpen) return null;
+  return (
+    <Suspense>
+      <KeysHelp onClose={() => helpIsOpen.set(false)} />
+    </Suspense>
+  );
+}
+
 function SessionOver() {
   // What failed while nobody was signed in is read again.
   useEffect(() => () => void queries.invalidateQueries(), []);
@@ -128,6 +143,7 @@ function SignedIn() {
       </div>
       <TabBar />
       <StepUpDialog />
+      <Keys />
       {may("snapshots:read") && <SearchPlace />}
     </div>
   );

@@ -76,16 +76,20 @@ export function PlaceLink({ place }: { readonly place: Place }) {
     <Link to={place.to} className="place" activeOptions={{ exact: place.to === "/", includeSearch: false }}>
       <Icon size={17} aria-hidden="true" />
       <span className="place-text">{place.text}</span>
-      {place.badge === "nights" && <NightBadge />}
+      {place.badge === "taxpayers" && <NightBadge ofTaxpayers />}
+      {place.badge === "sources" && <NightBadge ofTaxpayers={false} />}
       {place.badge === "webhooks" && <WebhookBadge />}
     </Link>
   );
 }
 
-/** How many were not backed up tonight. */
-function NightBadge() {
+/** How many taxpayers were not backed up tonight, or how many sources that are of no taxpayer. */
+function NightBadge({ ofTaxpayers }: { readonly ofTaxpayers: boolean }) {
   const { data } = useQuery(nightsQuery(boardDays));
-  return <Badge problems={data?.rows.filter(({ states }) => states.at(-1) === "failed").length ?? 0} />;
+  const failed = data?.rows.filter(({ states, taxpayer_id: id }) => {
+    return states.at(-1) === "failed" && (id !== null) === ofTaxpayers;
+  });
+  return <Badge problems={failed?.length ?? 0} />;
 }
 
 /** How many the service has disabled. */

@@ -27,6 +27,8 @@ export const enWebhooks: typeof trWebhooks = {
   failing: (n) => `${events(n)} could not be delivered.`,
   willClose: (when) => `If the next attempts fail, the webhook is disabled ${when}. Events are kept.`,
   closed: "The webhook is disabled. Events are kept; you can send them again after enabling it.",
+  missed: (when) => `The webhook is enabled. Events since ${when} have not been sent yet.`,
+  replay: "Send what came since then",
   retryAll: (n) => `Retry ${events(n)}`,
   enable: "Enable",
   disable: "Disable",

@@ -56,6 +56,7 @@ export const en: Strings = {
     themeDark: "Dark",
     language: "Language",
     docs: "API documentation",
+    keys: "Keyboard shortcuts",
     signOut: "Sign out",
   },
   roles: {
@@ -144,6 +145,7 @@ export const en: Strings = {
     backedUpAll: (all) => `${count(all)} of ${plural(all, "taxpayer", "taxpayers")} backed up`,
     sourcesBackedUp: (all, done) => `${count(done)} of ${plural(all, "source", "sources")} backed up`,
     sourcesBackedUpAll: (all) => `${count(all)} of ${plural(all, "source", "sources")} backed up`,
+    othersBackedUp: (all, done) => `And ${count(done)} of ${plural(all, "source", "sources")} of the office itself.`,
     rest: ({ failed, late, running, none }) => {
       const parts = [
         ...(failed > 0 ? [`${count(failed)} not backed up`] : []),
@@ -155,6 +157,7 @@ export const en: Strings = {
     },
     verified: "Everything that completed was verified.",
     eachSquare: "Each square is a taxpayer",
+    eachSquareAnd: (others) => `Each square is a taxpayer, the last ${count(others)} sources of the office itself`,
     eachSquareSource: "Each square is a source",
     boardHelp: "Move with the arrow keys, open with Enter.",
     waiting: "Needs your attention",
@@ -203,6 +206,7 @@ export const en: Strings = {
     files: (n) => plural(n, "file", "files"),
     start: "Your first backup in three steps",
     startLead: "It takes about ten minutes.",
+    startHide: "Hide this list",
     step1: "Add your taxpayers",
     step1Detail: "Paste the list; tax numbers are checked.",
     step1Action: "Add taxpayers",
@@ -463,6 +467,8 @@ export const en: Strings = {
     expired: "Expired",
     revoked: "Revoked",
     until: (day) => `Until ${day}`,
+    reads: "Reads",
+    noReads: "Not read yet",
     revoke: "Revoke",
     revokeAsk: (label) => `Revoke the share ${label}?`,
     revokeDetail: "The auditor cannot read any more. This cannot be undone.",

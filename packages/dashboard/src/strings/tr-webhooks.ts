@@ -25,6 +25,8 @@ export const trWebhooks = {
   failing: (n: number) => `${count(n)} olay teslim edilemedi.`,
   willClose: (when: string) => `Yeniden denemeler başarısız olursa webhook ${when} kapanır. Olaylar saklanır.`,
   closed: "Webhook kapalı. Olaylar saklanıyor; açtıktan sonra yeniden gönderebilirsiniz.",
+  missed: (when: string) => `Webhook açıldı. ${when} sonrası olaylar daha gönderilmedi.`,
+  replay: "O olaydan sonrasını gönder",
   retryAll: (n: number) => `${count(n)} olayı yeniden dene`,
   enable: "Aç",
   disable: "Kapat",

@@ -56,6 +56,7 @@ export const tr = {
     themeDark: "Koyu",
     language: "Dil",
     docs: "API belgeleri",
+    keys: "Klavye kısayolları",
     signOut: "Oturumu kapat",
   },
   roles: {
@@ -144,6 +145,7 @@ export const tr = {
     backedUpAll: (all: number) => `${count(all)} mükellefin ${some(all)} yedeklendi`,
     sourcesBackedUp: (all: number, done: number) => `${count(all)} kaynaktan ${some(done)} yedeklendi`,
     sourcesBackedUpAll: (all: number) => `${count(all)} kaynağın ${some(all)} yedeklendi`,
+    othersBackedUp: (all: number, done: number) => `Ayrıca ofisin ${count(all)} kaynağından ${some(done)} yedeklendi.`,
     rest: ({ failed, late, running, none }: Readonly<Record<"failed" | "late" | "running" | "none", number>>) => {
       const parts = [
         ...(failed > 0 ? [`${some(failed)} yedeklenemedi`] : []),
@@ -155,6 +157,7 @@ export const tr = {
     },
     verified: "Tamamlananların hepsi doğrulandı.",
     eachSquare: "Her kare bir mükellef",
+    eachSquareAnd: (others: number) => `Her kare bir mükellef, son ${count(others)} kare ofisin kaynakları`,
     eachSquareSource: "Her kare bir kaynak",
     boardHelp: "Ok tuşlarıyla gezin, Enter ile açın.",
     waiting: "Sizi bekleyenler",
@@ -203,6 +206,7 @@ export const tr = {
     files: (n: number) => `${count(n)} dosya`,
     start: "Üç adımda ilk yedeğiniz",
     startLead: "Yaklaşık on dakika sürer.",
+    startHide: "Listeyi kaldır",
     step1: "Mükelleflerinizi ekleyin",
     step1Detail: "Listeyi yapıştırın; vergi numaraları denetlenir.",
     step1Action: "Mükellef ekle",
@@ -463,6 +467,8 @@ export const tr = {
     expired: "Süresi doldu",
     revoked: "Geri alındı",
     until: (day: string) => `Bitiş ${day}`,
+    reads: "Okumalar",
+    noReads: "Henüz okunmadı",
     revoke: "Geri al",
     revokeAsk: (label: string) => `${label} paylaşımı geri alınsın mı?`,
     revokeDetail: "Denetçi artık okuyamaz. Bu geri alınamaz.",

@@ -127,6 +127,8 @@ test("a vault that something keeps does not stand in the way of others", async (
     const first = (await env.firstFound()) ?? "";
     asked.push(first);
     await env.erase(first);
+    // PostgreSQL gives rows in the order of their last change, if nothing else is asked for: those that are kept would be the first.
+    await env.rows("update emanet.vaults set scrub_slice = scrub_slice where id <> $1", [first]);
     env.wait(hourMs);
   }
   assert.ok([...vaults, env.vaultId].every((id) => asked.includes(id)));

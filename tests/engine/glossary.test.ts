@@ -19,6 +19,7 @@ const generalWords = new Set([
 /** Exported types of the format that name nothing of the format: tools for reading and writing bytes. */
 const toolTypes = new Set([
   ...["AllocateFrame", "ByteReader", "ByteWriter", "FormatError", "NameOrder", "OnListNode", "RangeReader"],
+  ...["NodeChecker", "PassEntry", "PlainFile"],
   "XWingEncapsulation",
 ]);
 

@@ -67,6 +67,13 @@ export class Bitmap {
     return new Bitmap(words);
   }
 
+  equals(other: Bitmap): boolean {
+    const [ours, theirs] = [this.#words, other.#words];
+    for (let i = 0; i < Math.max(ours.length, theirs.length); i++)
+      if ((ours[i] ?? 0) !== (theirs[i] ?? 0)) return false;
+    return true;
+  }
+
   get size(): number {
     let count = 0;
     for (let word of this.#words) {

@@ -192,6 +192,10 @@ export class ByteReader {
     return this.raw(this.varint());
   }
 
+  skip(length: number): void {
+    this.#step(length);
+  }
+
   text(): string {
     return this.bytes().toString("utf8");
   }

@@ -13,7 +13,7 @@
  */
 
 import { createCipheriv, createHash, hash, hkdfSync } from "node:crypto";
-import { sameBytes } from "./bytes.ts";
+import { asBuffer, sameBytes } from "./bytes.ts";
 
 export const blockIdLength = 16;
 export const idLength = 32;
@@ -123,6 +123,31 @@ export function segmentId(ids: Uint8Array, lengths: Uint32Array): Buffer {
 export function nodeId(nodeKey: Uint8Array, node: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([nodeDomain, nodeKey, node]), "buffer");
 }
+
+/** Compares nodes with their ids. Nothing is allocated for a node of usual length: verify checks millions. */
+export class NodeChecker {
+  readonly #nodeKey: Uint8Array;
+  readonly #headBytes: number;
+  /** Domain and key, and space for a node. */
+  readonly #scratch: Buffer;
+
+  constructor(nodeKey: Uint8Array) {
+    this.#nodeKey = nodeKey;
+    this.#headBytes = nodeDomain.length + nodeKey.length;
+    this.#scratch = Buffer.concat([nodeDomain, nodeKey], this.#headBytes + usualNodeBytes);
+  }
+
+  /** Whether these bytes are the node of this id. */
+  isNode(id: Uint8Array, node: Uint8Array): boolean {
+    if (node.length > usualNodeBytes) return sameBytes(nodeId(this.#nodeKey, node), id);
+    this.#scratch.set(node, this.#headBytes);
+    const found = hash("sha256", this.#scratch.subarray(0, this.#headBytes + node.length), "latin1");
+    return found === asBuffer(id).toString("latin1");
+  }
+}
+
+/** A builder ends a node at 16 KiB, unless its names are very long. */
+const usualNodeBytes = 16 * 1024;
 
 /** A file's hash: a hash over its size and the ids of its segments (a bundled file counts as one segment of its blocks). */
 export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffer {

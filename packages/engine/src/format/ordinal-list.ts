@@ -4,12 +4,16 @@ import { ByteWriter, varintAt, varintLength } from "./bytes.ts";
 
 export function encodeOrdinals(ordinals: Iterable<number>): Buffer {
   const out = new ByteWriter(64);
+  writeOrdinals(out, ordinals);
+  return out.take();
+}
+
+export function writeOrdinals(out: ByteWriter, ordinals: Iterable<number>): void {
   let last = 0;
   for (const ordinal of Float64Array.from(new Set(ordinals)).sort()) {
     out.varint(ordinal - last);
     last = ordinal;
   }
-  return out.take();
 }
 
 /** The list from `start` to the end of the bytes. */

@@ -3,7 +3,7 @@
  * reads the nodes and checks each one against its id.
  */
 
-import { ByteReader, FormatError } from "./bytes.ts";
+import { asBuffer, ByteReader, FormatError } from "./bytes.ts";
 import { idLength } from "./hash.ts";
 import { maxListRows, maxRowsOfList, nodeKinds } from "./tree-builder.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./tree-entry.ts";
@@ -90,16 +90,28 @@ export type DirectoryRow =
   | { readonly kind: "entry"; readonly entry: TreeEntry }
   | { readonly kind: "child"; readonly reference: Reference; readonly lastName: Uint8Array };
 
-/** The rows of a directory's node. */
-export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
+/** Returns the bytes of the entry at an offset if its row is not wanted, or 0. */
+export type PassEntry = (node: Buffer, at: number) => number;
+
+/** The rows of a directory's node, without the entries that `pass` passes over. */
+export function* directoryRows(node: Uint8Array, pass?: PassEntry): Generator<DirectoryRow> {
   if (node.length > maxDirectoryNodeBytes) throw new FormatError("a directory's node is too long");
   const reader = new ByteReader(node);
   const kind = reader.u8();
   const count = reader.varint();
-  if (kind === nodeKinds.leaf) for (let i = 0; i < count; i++) yield { kind: "entry", entry: readEntry(reader) };
+  if (kind === nodeKinds.leaf) yield* leafRows(node, reader, count, pass);
   else if (kind === nodeKinds.inner) for (const row of innerRows(reader, count)) yield { kind: "child", ...row };
   else throw new FormatError("not a directory node");
   reader.done();
+}
+
+function* leafRows(node: Uint8Array, reader: ByteReader, count: number, pass?: PassEntry): Generator<DirectoryRow> {
+  const bytes = asBuffer(node);
+  for (let i = 0; i < count; i++) {
+    const passed = pass?.(bytes, reader.at) ?? 0;
+    if (passed > 0) reader.skip(passed);
+    else yield { kind: "entry", entry: readEntry(reader) };
+  }
 }
 
 /** Refuses names of a directory that are out of order. A restore would write two entries with the same name to one file. */

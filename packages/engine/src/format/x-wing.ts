@@ -26,12 +26,16 @@ export interface XWingEncapsulation {
 interface PrivateParts {
   readonly mlkem: KeyObject;
   readonly x25519: KeyObject;
+  readonly x25519Public: Buffer;
 }
+
+/** The parts of seeds in use. Making them from the seed takes longer than opening a secret with them. They go with the seed. */
+const known = new WeakMap<Uint8Array, PrivateParts>();
 
 /** The public key (1216 bytes) that belongs to a private seed. */
 export function xWingPublicKey(seed: Uint8Array): Uint8Array {
   const parts = expand(seed);
-  return Buffer.concat([rawPublic(parts.mlkem), rawPublic(parts.x25519)]);
+  return Buffer.concat([rawPublic(parts.mlkem), parts.x25519Public]);
 }
 
 /** Draws a shared secret and its ciphertext. Only the private seed gives the secret back. */
@@ -56,11 +60,12 @@ export function xWingEncapsulate(ctx: EngineContext, publicKey: Uint8Array): XWi
 /** Returns the shared secret. A changed ciphertext gives another secret and no error: the caller checks a commitment. */
 export function xWingDecapsulate(seed: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   if (ciphertext.length !== xWingCiphertextLength) throw new RangeError("not an X-Wing ciphertext");
-  const parts = expand(seed);
+  const parts = known.get(seed) ?? expand(seed);
+  known.set(seed, parts);
   const ctX = ciphertext.subarray(mlkemCiphertextLength);
   const ssM = decapsulate(parts.mlkem, ciphertext.subarray(0, mlkemCiphertextLength));
   const ssX = diffieHellman({ privateKey: parts.x25519, publicKey: x25519Public(ctX) });
-  return combine(ssM, ssX, ctX, rawPublic(parts.x25519));
+  return combine(ssM, ssX, ctX, parts.x25519Public);
 }
 
 function expand(seed: Uint8Array): PrivateParts {
@@ -71,7 +76,8 @@ function expand(seed: Uint8Array): PrivateParts {
     format: "raw-seed",
     asymmetricKeyType: "ml-kem-768",
   });
-  return { mlkem, x25519: x25519Private(expanded.subarray(64)) };
+  const x25519 = x25519Private(expanded.subarray(64));
+  return { mlkem, x25519, x25519Public: rawPublic(x25519) };
 }
 
 function combine(ssM: Uint8Array, ssX: Uint8Array, ctX: Uint8Array, pkX: Uint8Array): Buffer {

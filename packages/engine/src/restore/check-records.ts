@@ -46,9 +46,18 @@ export class RecordChecker {
   /** Returns those of the items whose records are right and whose sessions are settled. The record of a node is the node itself. */
   async withRightRecords(ordinals: readonly number[]): Promise<readonly number[]> {
     const right: number[] = [];
-    for (let at = 0; at < ordinals.length; at += itemsPerCall)
-      for (const item of await this.#settledItems(ordinals.slice(at, at + itemsPerCall)))
-        if (item.kind === "node" || (await passes(() => this.#isRight(item)))) right.push(item.ordinal);
+    for (let at = 0; at < ordinals.length; at += itemsPerCall) {
+      const items = await this.#lookup.itemsByOrdinal(ordinals.slice(at, at + itemsPerCall));
+      right.push(...(await this.thoseWithRightRecords(items.filter((item) => item !== null))));
+    }
+    return right;
+  }
+
+  /** The same for items that the caller has looked up. */
+  async thoseWithRightRecords(items: readonly Item[]): Promise<readonly number[]> {
+    const right: number[] = [];
+    for (const item of await this.#settledItems(items))
+      if (item.kind === "node" || (await passes(() => this.#isRight(item)))) right.push(item.ordinal);
     return right;
   }
 
@@ -63,11 +72,11 @@ export class RecordChecker {
     return right;
   }
 
-  /** The items of these ordinals whose frames and records are of settled sessions only. */
-  async #settledItems(ordinals: readonly number[]): Promise<readonly Item[]> {
-    const items = (await this.#lookup.itemsByOrdinal(ordinals)).filter((item) => item !== null);
-    const settled = await this.#settledFrames([...new Set(items.flatMap(framesNeededBy))]);
-    return items.filter((item) => framesNeededBy(item).every((frame) => settled.has(frame)));
+  /** Those of the items whose frames and records are of settled sessions only. */
+  async #settledItems(items: readonly Item[]): Promise<readonly Item[]> {
+    const needed = items.map(framesNeededBy);
+    const settled = await this.#settledFrames([...new Set(needed.flat())]);
+    return items.filter((_, i) => needed[i]?.every((frame) => settled.has(frame)) === true);
   }
 
   /** Those of the frames that settled sessions have written and recorded. */

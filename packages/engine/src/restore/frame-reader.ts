@@ -16,7 +16,7 @@ import type { DataFrame } from "../format/data-frame.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
 import type { FrameHeader } from "../format/frame.ts";
 import { frameIdOf, openFrame, readFrameHeader } from "../format/frame.ts";
-import { nodeId } from "../format/hash.ts";
+import { NodeChecker } from "../format/hash.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { readMetadataItems } from "../format/metadata-items.ts";
 import { decodeRecipe } from "../format/recipe.ts";
@@ -58,6 +58,15 @@ const defaultMetaCacheBytes = 16 * 1024 * 1024;
 /** Items of nodes in the cache: more than the nodes below those on a walk's path. */
 const maxCachedItems = 4096;
 
+/** Items of nodes that are looked up in one call before the nodes are read: half of the cache. */
+const maxItemsAhead = maxCachedItems / 2;
+
+/** Slots of a frame whose nodes are looked up together: a small night writes some fifty nodes. */
+const slotsPerLookup = 64;
+
+/** Sealed bytes of metadata frames that are opened ahead: opened they must fit into the cache. */
+const aheadBytes = 2 * 1024 * 1024;
+
 /** The sealed bytes that were read for a frame. */
 export interface FetchedFrame {
   readonly row: FrameRow;
@@ -69,6 +78,8 @@ export interface FrameReaderOptions {
   readonly metaCacheBytes?: number | undefined;
   /** Whether the items of nodes that were read are cached: for a reader that reads the same nodes again and again. */
   readonly keepsItems?: boolean | undefined;
+  /** For a reader that reads all nodes: with one that is not in the cache the items of its neighbours in the frame are looked up. */
+  readonly readsAll?: boolean | undefined;
 }
 
 export class FrameReader implements NodeSource {
@@ -76,13 +87,18 @@ export class FrameReader implements NodeSource {
   readonly #dataFrames = new LruCache<number, DataFrame>(dataCacheBytes);
   readonly #metaFrames: LruCache<number, readonly MetadataItem[]>;
   readonly #keepsItems: boolean;
+  readonly #readsAll: boolean;
+  readonly #nodes: NodeChecker;
+  readonly #copies = new Copies();
   /** Items of nodes that were read or will be. A node's frame and slot never change. */
   readonly #items = new LruCache<number, Item>(maxCachedItems);
 
-  constructor(port: ReadPort, { metaCacheBytes = defaultMetaCacheBytes, keepsItems = false }: FrameReaderOptions = {}) {
+  constructor(port: ReadPort, options: FrameReaderOptions = {}) {
     this.#port = port;
-    this.#keepsItems = keepsItems;
-    this.#metaFrames = new LruCache(metaCacheBytes);
+    this.#nodes = new NodeChecker(port.keys.nodeKey);
+    this.#keepsItems = options.keepsItems ?? false;
+    this.#readsAll = options.readsAll ?? false;
+    this.#metaFrames = new LruCache(options.metaCacheBytes ?? defaultMetaCacheBytes);
   }
 
   /** Looks up the items of nodes that are read next, in one call of the port. */
@@ -95,29 +111,61 @@ export class FrameReader implements NodeSource {
       if (item !== null) this.#items.set(item.ordinal, item, 1);
   }
 
+  /**
+   * Looks up nodes that are read soon, and opens their frames at the same time. What cannot be read is left to the reading itself,
+   * which says so.
+   */
+  async openAhead(references: readonly Reference[]): Promise<void> {
+    await this.prefetch(references);
+    const frames = new Set<number>();
+    for (const { ordinal } of references) {
+      const frame = frameOfNode(this.#items.get(ordinal));
+      if (frame !== null && this.#metaFrames.get(frame) === undefined) frames.add(frame);
+    }
+    let left = aheadBytes;
+    const open = async (row: FrameRow | null) => {
+      left -= row?.length ?? 0;
+      if (row === null || left < 0) return;
+      await this.#metaItems(row.frame, row).catch((error: unknown) => {
+        if (!(error instanceof DamageError)) throw error;
+      });
+    };
+    if (frames.size < 2) return;
+    await Promise.all((await this.#port.frames([...frames])).map(open));
+    const nodes = [...frames].flatMap((frame) => (this.#metaFrames.get(frame) ?? []).filter(isNode));
+    if (this.#readsAll) await this.prefetch(nodes.slice(0, maxItemsAhead));
+  }
+
   async node({ ordinal, id }: Reference): Promise<Uint8Array> {
-    const item = this.#items.get(ordinal) ?? (await this.#port.itemsByOrdinal([ordinal]))[0];
+    const known = this.#items.get(ordinal);
+    const item = known ?? (await this.#port.itemsByOrdinal([ordinal]))[0];
     if (item === null || item === undefined || !sameBytes(item.id, id))
       throw new DamageError(0, `node ${hex(id)} is not stored`);
     if (this.#keepsItems) this.#items.set(ordinal, item, 1);
     const [run] = decodeRecipe(item.recipe);
     if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no frame`);
-    const found = (await this.metaItems(run.frame))[run.slot];
-    if (found?.kind !== "node" || !sameBytes(nodeId(this.#port.keys.nodeKey, found.bytes), id)) {
+    const items = await this.metaItems(run.frame);
+    if (this.#readsAll && known === undefined) await this.prefetch(neighbours(items, run.slot));
+    const found = items[run.slot];
+    if (found?.kind !== "node" || !this.#nodes.isNode(id, found.bytes)) {
       throw new DamageError(await this.#row(run.frame), `node ${hex(id)} does not match its id`);
     }
     // A rebuild finds the node by this ordinal and id.
     if (found.ordinal !== ordinal || !sameBytes(found.id, id))
       throw new DamageError(await this.#row(run.frame), `node ${hex(id)} is recorded as another one`);
     // A walk keeps the nodes on its path. A view would keep the whole frame of each of them.
-    return ownCopy(found.bytes);
+    return this.#readsAll ? this.#copies.copy(found.bytes) : ownCopy(found.bytes);
   }
 
   /** Reads the items of a metadata frame. */
-  async metaItems(frame: number): Promise<readonly MetadataItem[]> {
+  metaItems(frame: number): Promise<readonly MetadataItem[]> {
+    return this.#metaItems(frame);
+  }
+
+  async #metaItems(frame: number, found?: FrameRow): Promise<readonly MetadataItem[]> {
     const known = this.#metaFrames.get(frame);
     if (known !== undefined) return known;
-    const { plain, row } = await this.#open(frame);
+    const { plain, row } = await this.#open(frame, found);
     const items = readWithLocation(row, () => readMetadataItems(plain));
     this.#metaFrames.set(frame, items, plain.length);
     return items;
@@ -133,9 +181,12 @@ export class FrameReader implements NodeSource {
     return parsed;
   }
 
-  /** Reads the sealed bytes of a frame, compared with the frame id, and returns them with the frame's row. */
-  async sealedFrame(frame: number): Promise<{ row: FrameRow; bytes: Uint8Array }> {
-    for (let row = await this.#row(frame); ; ) {
+  /**
+   * Reads the sealed bytes of a frame, compared with the frame id, and returns them with the frame's row. `found` is the row, if
+   * the caller has just looked it up.
+   */
+  async sealedFrame(frame: number, found?: FrameRow): Promise<{ row: FrameRow; bytes: Uint8Array }> {
+    for (let row = found ?? (await this.#row(frame)); ; ) {
       const bytes = await this.#fetch(row);
       if (bytes !== null) return { row, bytes };
       const again = await this.#row(frame);
@@ -180,8 +231,8 @@ export class FrameReader implements NodeSource {
     });
   }
 
-  async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {
-    const { row, bytes } = await this.sealedFrame(frame);
+  async #open(frame: number, found?: FrameRow): Promise<{ plain: Buffer; row: FrameRow }> {
+    const { row, bytes } = await this.sealedFrame(frame, found);
     const { key, binding } = await this.frameKey(row, bytes);
     return { plain: readWithLocation(row, () => openFrame(bytes, key, binding)), row };
   }
@@ -202,6 +253,56 @@ export class FrameReader implements NodeSource {
       if (isObjectStoreError(error, "range")) throw new DamageError(row, "the pack is too short", { cause: error });
       throw error;
     }
+  }
+}
+
+/**
+ * Copies of nodes, several in one piece of memory: memory of its own for each of very many nodes takes longer than reading them. Nodes
+ * that are read one after the other are also kept and dropped together.
+ */
+class Copies {
+  #memory = Buffer.alloc(0);
+  #used = 0;
+
+  copy(bytes: Uint8Array): Buffer {
+    if (bytes.length > copiesBytes / 4) return ownCopy(bytes);
+    if (this.#used + bytes.length > this.#memory.length) {
+      this.#memory = Buffer.allocUnsafeSlow(copiesBytes);
+      this.#used = 0;
+    }
+    const copy = this.#memory.subarray(this.#used, this.#used + bytes.length);
+    copy.set(bytes);
+    this.#used += bytes.length;
+    return copy;
+  }
+}
+
+/** Some ten nodes. A node that is kept keeps those beside it. */
+const copiesBytes = 32 * 1024;
+
+function isNode(item: MetadataItem): item is MetadataItem & { kind: "node" } {
+  return item.kind === "node";
+}
+
+/** The nodes that are read soon with the one in this slot: a frame has the nodes of a tree in the order of a walk. */
+function neighbours(items: readonly MetadataItem[], slot: number): (MetadataItem & { kind: "node" })[] {
+  const first = slot - (slot % slotsPerLookup);
+  const own = items[slot];
+  return items
+    .slice(first, first + slotsPerLookup)
+    .filter(isNode)
+    .filter((item) => item !== own);
+}
+
+/** The frame of a node; null if its item is not known, or has a wrong recipe. */
+function frameOfNode(item: Item | undefined): number | null {
+  if (item === undefined) return null;
+  try {
+    const [run] = decodeRecipe(item.recipe);
+    return run?.kind === "stored" ? run.frame : null;
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
   }
 }
 

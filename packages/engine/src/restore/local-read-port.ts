@@ -7,7 +7,7 @@ import { nodeKeyOf } from "../format/vault-keys.ts";
 import type { ByteRange } from "../object-store.ts";
 import type { ReadableVault } from "../vault.ts";
 import { RecordChecker } from "./check-records.ts";
-import { FrameReader } from "./frame-reader.ts";
+import { FrameReader, type FrameReaderOptions } from "./frame-reader.ts";
 import { LruCache } from "./lru-cache.ts";
 import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./read-port.ts";
 import { recheckFrames } from "./recheck-damaged.ts";
@@ -80,8 +80,8 @@ export class LocalReadPort implements ReadPort {
 }
 
 /** A frame reader for a vault of this process. */
-export function frameReaderOf(vault: ReadableVault): FrameReader {
-  return new FrameReader(new LocalReadPort(vault));
+export function frameReaderOf(vault: ReadableVault, options?: FrameReaderOptions): FrameReader {
+  return new FrameReader(new LocalReadPort(vault), options);
 }
 
 /** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */

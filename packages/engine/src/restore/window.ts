@@ -178,7 +178,7 @@ class WindowPlanner {
       if (typeof segment === "string") return segment;
       offset = this.#addBlocks(file, segment, 0, segment.lengths.length, offset);
       if (this.#resolver.isVerified(reference.ordinal)) continue;
-      this.#frames.set(reference.ordinal, storedFrames(segment));
+      this.#noteFrames(reference.ordinal, segment);
       this.#whole.set(reference.ordinal, [...(this.#whole.get(reference.ordinal) ?? []), [file]]);
     }
     return offset === entry.size ? null : "its segments do not match its size";
@@ -197,10 +197,15 @@ class WindowPlanner {
     this.#addBlocks(file, segment, first, first + count, 0);
     if (this.#resolver.isVerified(reference.ordinal)) return null;
     const bundle = this.#bundles.get(reference.ordinal) ?? { blocks: segment.lengths.length, parts: new Map() };
-    this.#frames.set(reference.ordinal, storedFrames(segment));
+    this.#noteFrames(reference.ordinal, segment);
     bundle.parts.set(first, { file, count });
     this.#bundles.set(reference.ordinal, bundle);
     return null;
+  }
+
+  /** Once per segment: a bundle has hundreds of files, and perhaps as many runs. */
+  #noteFrames(ordinal: number, segment: SegmentBlocks): void {
+    if (!this.#frames.has(ordinal)) this.#frames.set(ordinal, storedFrames(segment));
   }
 
   /** Adds the pieces of blocks `first` to `end` of a segment. Returns the file's offset after them. */

@@ -31,6 +31,11 @@ export class CheckedFiles {
     return this.#keys.size > 0 && this.#keys.has(this.#key(entry));
   }
 
+  /** The same for a file whose size, hash and content are in these bytes of a node. */
+  hasBytes(node: Buffer, from: number, to: number): boolean {
+    return this.#keys.size > 0 && this.#keys.has(keyOf(node, from, to));
+  }
+
   add(entry: FileEntry): void {
     const key = this.#key(entry);
     const bytes = key.length + bytesPerKey;
@@ -42,7 +47,11 @@ export class CheckedFiles {
   #key({ size, hash, content }: FileEntry): string {
     this.#scratch.reset();
     writeContent(this.#scratch.varint(size).raw(hash), content);
-    const bytes = this.#scratch.view();
-    return (bytes.length > maxKeyBytes ? sha256(bytes) : bytes).toString("latin1");
+    return keyOf(this.#scratch.view(), 0, this.#scratch.length);
   }
+}
+
+function keyOf(bytes: Buffer, from: number, to: number): string {
+  if (to - from <= maxKeyBytes) return bytes.toString("latin1", from, to);
+  return sha256(bytes.subarray(from, to)).toString("latin1");
 }

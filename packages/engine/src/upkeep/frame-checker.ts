@@ -13,6 +13,9 @@ import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 
 const noPieces = new Float64Array(0);
 
+/** Without threads, frames are opened one after the other; the next ones are read meanwhile. */
+const leastParallelReads = 4;
+
 export interface FrameCheckerOptions {
   readonly vault: ReadableVault;
   readonly reader: FrameReader;
@@ -24,6 +27,9 @@ export class FrameChecker {
   readonly #options: FrameCheckerOptions;
   /** The results so far: the damage, or null for an intact frame. */
   readonly #results = new Map<number, DamageError | null>();
+
+  /** Sealed bytes of the frames that were given to `checkAll`. */
+  #bytes = 0;
 
   constructor(options: FrameCheckerOptions) {
     this.#options = options;
@@ -38,12 +44,14 @@ export class FrameChecker {
   async checkAll(rows: readonly FrameRow[]): Promise<void> {
     const { pool } = this.#options;
     const unchecked = rows.filter(({ frame }) => !this.#results.has(frame));
-    pool.startThreadsFor(unchecked.reduce((sum, { length }) => sum + length, 0));
+    // Many small nights have little each.
+    this.#bytes += unchecked.reduce((sum, { length }) => sum + length, 0);
+    pool.startThreadsFor(this.#bytes);
     const active = new Set<Promise<unknown>>();
     const all: Promise<unknown>[] = [];
-    for (const { frame } of unchecked) {
-      while (active.size >= pool.maxParallelJobs) await Promise.race(active);
-      const work = this.check(frame).finally(() => active.delete(work));
+    for (const row of unchecked) {
+      while (active.size >= Math.max(leastParallelReads, pool.maxParallelJobs)) await Promise.race(active);
+      const work = this.#checkNow(row.frame, row).finally(() => active.delete(work));
       // The promise is awaited below. This handler only keeps Node from reporting an unhandled rejection before that.
       work.catch(() => undefined);
       active.add(work);
@@ -56,10 +64,7 @@ export class FrameChecker {
   async check(frame: number): Promise<DamageError | null> {
     const known = this.#results.get(frame);
     if (known === null || (known !== undefined && (await this.#isCurrent(known)))) return known;
-    const result = await this.#checkNow(frame);
-    this.#results.set(frame, result);
-    this.#options.onChecked();
-    return result;
+    return this.#checkNow(frame);
   }
 
   /** Whether the catalog still has the version of the frame that was damaged. */
@@ -69,11 +74,18 @@ export class FrameChecker {
     return row?.pack === version.pack && row.generation === version.generation;
   }
 
+  async #checkNow(frame: number, found?: FrameRow): Promise<DamageError | null> {
+    const result = await this.#readNow(frame, found);
+    this.#results.set(frame, result);
+    this.#options.onChecked();
+    return result;
+  }
+
   /** Gives a frame to a worker. If it is intact and had a damage mark, the mark is removed. */
-  async #checkNow(frame: number): Promise<DamageError | null> {
+  async #readNow(frame: number, found?: FrameRow): Promise<DamageError | null> {
     const { pool, vault, reader } = this.#options;
     try {
-      const { row, bytes } = await reader.sealedFrame(frame);
+      const { row, bytes } = await reader.sealedFrame(frame, found);
       if (row.kind !== "data") return new DamageError(row, "not a data frame");
       const { ids, lengths } = decodeBlockList(row.blockList);
       const { key, binding } = await reader.frameKey(row, bytes);
@@ -89,8 +101,8 @@ export class FrameChecker {
       };
       const { blockIdKey } = vault.keys;
       const { damagedFrames } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [toCheck] });
-      const [found] = damagedFrames;
-      if (found !== undefined) return new DamageError(row, found.message);
+      const [damage] = damagedFrames;
+      if (damage !== undefined) return new DamageError(row, damage.message);
       if (row.damaged) await vault.catalog.setDamaged([row], false);
       return null;
     } catch (error) {

@@ -14,7 +14,7 @@
 import { Bitmap } from "../format/bitmap.ts";
 import { ByteReader, ByteWriter, sameBytes } from "../format/bytes.ts";
 import { idLength } from "../format/hash.ts";
-import { decodeOrdinals, encodeOrdinals } from "../format/ordinal-list.ts";
+import { decodeOrdinals, writeOrdinals } from "../format/ordinal-list.ts";
 import type { Reference } from "../format/tree-entry.ts";
 
 /** A node with everything that verify needs of it once it was checked. */
@@ -45,6 +45,8 @@ export class NodeGraph {
   #used = 0;
   readonly #positions: number[] = [];
   readonly #byOrdinal = new Map<number, number>();
+  readonly #scratch = new ByteWriter(1024);
+  readonly #list = new ByteWriter(1024);
   #memoryLeft: number;
 
   constructor(memoryBytes: number) {
@@ -66,7 +68,7 @@ export class NodeGraph {
   add(reference: Reference, checked: CheckedNode): number | null {
     if (this.#byOrdinal.has(reference.ordinal)) return this.find(reference);
     if (this.#memoryLeft <= 0) return null;
-    const record = encodeRecord(reference.id, checked);
+    const record = this.#encode(reference.id, checked);
     this.#memoryLeft -= record.length + bytesPerNode;
     const node = this.#positions.push(this.#store(record)) - 1;
     this.#byOrdinal.set(reference.ordinal, node);
@@ -79,6 +81,11 @@ export class NodeGraph {
     for (let node = since; node < this.size; node++)
       if (this.children(node).some((child) => dropped.has(child))) dropped.add(node);
     for (const [ordinal, node] of this.#byOrdinal) if (dropped.has(node)) this.#byOrdinal.delete(ordinal);
+  }
+
+  /** Removes all nodes from number `since` on. */
+  forget(since: number): void {
+    for (const [ordinal, node] of this.#byOrdinal) if (node >= since) this.#byOrdinal.delete(ordinal);
   }
 
   files(node: number): number {
@@ -124,6 +131,24 @@ export class NodeGraph {
     return chunk.subarray(position % chunkScale);
   }
 
+  /**
+   * Node id · varint files · u8 1 and both names, or 0 · bytes ordinals · bytes nodes below. Valid until the next call: buffers of its
+   * own for each record would take more time than checking the node.
+   */
+  #encode(id: Uint8Array, { files, ordinals, children, firstName, lastName }: CheckedNode): Buffer {
+    const record = this.#scratch;
+    record.reset();
+    record.raw(id).varint(files);
+    if (firstName === null || lastName === null) record.u8(0);
+    else record.u8(1).bytes(firstName).bytes(lastName);
+    for (const list of [ordinals, children]) {
+      this.#list.reset();
+      writeOrdinals(this.#list, list);
+      record.bytes(this.#list.view());
+    }
+    return record.view();
+  }
+
   #store(record: Buffer): number {
     const last = this.#chunks.at(-1);
     if (last === undefined || this.#used + record.length > last.length) {
@@ -135,14 +160,6 @@ export class NodeGraph {
     this.#used += record.length;
     return position;
   }
-}
-
-/** Node id · varint files · u8 1 and both names, or 0 · bytes ordinals · bytes nodes below. */
-function encodeRecord(id: Uint8Array, { files, ordinals, children, firstName, lastName }: CheckedNode): Buffer {
-  const writer = new ByteWriter(256).raw(id).varint(files);
-  if (firstName === null || lastName === null) writer.u8(0);
-  else writer.u8(1).bytes(firstName).bytes(lastName);
-  return writer.bytes(encodeOrdinals(ordinals)).bytes(encodeOrdinals(children)).take();
 }
 
 export class ReachCounter {

@@ -125,6 +125,8 @@ export interface SteadyResult {
   readonly times: readonly number[];
   /** How much later than due the requests were sent, sorted. */
   readonly lateMs: readonly number[];
+  /** When each request came and when its answer was read, in the order of the answers. */
+  readonly spans: readonly (readonly [from: number, to: number])[];
 }
 
 /**
@@ -140,16 +142,20 @@ export function sendSteadily(
   const { promise, resolve, reject } = Promise.withResolvers<SteadyResult>();
   const times: number[] = [];
   const lateMs: number[] = [];
+  const spans: [number, number][] = [];
   const free = [...clients];
   const waiting: number[] = [];
   const began = performance.now();
   const dueMs = (nth: number) => began + (nth * 1000) / perSecond;
   const answered = (client: Client, cameAt: number) => {
-    times.push(performance.now() - cameAt);
+    const now = performance.now();
+    times.push(now - cameAt);
+    spans.push([cameAt, now]);
     const next = waiting.shift();
     if (next === undefined) free.push(client);
     else send(client, next);
-    if (times.length === count) resolve({ times: times.sort((a, b) => a - b), lateMs: lateMs.sort((a, b) => a - b) });
+    if (times.length < count) return;
+    resolve({ times: times.sort((a, b) => a - b), lateMs: lateMs.sort((a, b) => a - b), spans });
   };
   const send = (client: Client, cameAt: number) => {
     timed(client, expected, request()).then(() => answered(client, cameAt), reject);

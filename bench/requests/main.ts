@@ -15,6 +15,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { withConnection } from "../../packages/server/src/kernel/database/pool.ts";
 import type { SocketTarget } from "../../packages/server/src/kernel/database/target.ts";
@@ -116,14 +117,14 @@ async function prepare(): Promise<Bench> {
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     return parentOf(rows[0]?.pid ?? 0) ?? 0;
   });
-  const flags = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
+  const probe = ["--import", pathToFileURL(path.join(import.meta.dirname, "stall-probe.ts")).href];
+  const profile = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
+  const flags = [...probe, ...profile];
   const measured = await startService(database, folder, { flags });
   cleanups.push(() => stopProgram(measured.program));
   await copyNotes(database);
-  const bare = await startProgram("../../packages/server/src/testing/programs/bare-server.ts", [
-    path.join(folder, "tls"),
-    JSON.stringify(database),
-  ]);
+  const bareArguments = [path.join(folder, "tls"), JSON.stringify(database)];
+  const bare = await startProgram("../../packages/server/src/testing/programs/bare-server.ts", bareArguments, probe);
   cleanups.push(() => stopProgram(bare));
   const { program: service, ca, noteId, newToken } = measured;
   return { programs: { bare, service }, postmaster, ca, noteId, token: await newToken(), newToken };

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { Stalls } from "./stalls.ts";
 
 export interface Program {
   readonly child: ChildProcess;
@@ -42,6 +43,10 @@ export interface ServiceCounts {
   readonly statements: number;
   readonly roundTrips: number;
   readonly heapBytes: number;
+  readonly residentBytes: number;
+  /** The heap of the first thread with what is free in it, and the buffers outside of it. */
+  readonly heapTotalBytes: number;
+  readonly bufferBytes: number;
 }
 
 /** Asks the service what it has sent; `collect` collects garbage first. */
@@ -49,6 +54,23 @@ export async function countsOf({ child }: Program, how: "counts" | "collect" = "
   child.send(how);
   const [counts] = (await once(child, "message")) as [ServiceCounts];
   return counts;
+}
+
+/** Begins to watch what stops a server that was started with `stall-probe.ts`. Returns what ends it. */
+export function watchProgram({ child }: Program): () => Promise<Stalls> {
+  child.send("watch");
+  return async () => {
+    child.send("stalls");
+    const [stalls] = (await once(child, "message")) as [Stalls];
+    return stalls;
+  };
+}
+
+/** Milliseconds in which threads of a process could run and had no processor. */
+export function waitedMs(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const waited = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[1]);
+  return waited.reduce((sum, ns) => sum + Number(ns), 0) / nanosecondsPerMs;
 }
 
 const ticksPerSecond = 100;

@@ -51,7 +51,9 @@ const running = await start({
 });
 process.stdout.write(`ready ${running.url} ${running.caFile}\n`);
 process.on("message", (message) => {
+  if (message !== "counts" && message !== "collect") return;
   if (message === "collect") collectGarbage();
-  process.send?.({ ...counts(), heapBytes: process.memoryUsage().heapUsed });
+  const { heapUsed: heapBytes, rss, heapTotal, arrayBuffers } = process.memoryUsage();
+  process.send?.({ ...counts(), heapBytes, residentBytes: rss, heapTotalBytes: heapTotal, bufferBytes: arrayBuffers });
 });
 process.on("SIGTERM", () => void running.stop().then(() => process.exit(0)));

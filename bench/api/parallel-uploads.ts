@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { countsOf, type Program, type ServiceCounts } from "../requests/processes.ts";
 import { writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
 import { startSetup } from "./measured-setup.ts";
@@ -19,6 +20,34 @@ const filesPerUpload: Readonly<Record<ScaleName, number>> = { XS: 10, S: 100, M:
 /** What `Retry-After` says where an account has 32 MiB in flight. */
 const retryMs = 2_000;
 
+/** Short beside an upload. */
+const sampleMs = 200;
+
+/** What 200 clients may take more than two: what runs of the same load differ by. */
+const mostGrowth = 1.05;
+
+const mebibyte = 2 ** 20;
+
+/** What the memory of the service consists of where it is highest. Returns what ends the watch. */
+function watchMemory(program: Program): () => Promise<string> {
+  const end = new AbortController();
+  let peak: ServiceCounts | null = null;
+  const watching = (async () => {
+    while (!end.signal.aborted) {
+      const sample = await countsOf(program);
+      if (sample.residentBytes > (peak?.residentBytes ?? 0)) peak = sample;
+      await delay(sampleMs, undefined, { signal: end.signal }).catch(() => undefined);
+    }
+  })();
+  return async () => {
+    end.abort();
+    await watching;
+    if (peak === null) return "";
+    const { heapTotalBytes: heap, bufferBytes: buffers, residentBytes: all } = peak;
+    return [heap, buffers, all - heap - buffers].map((bytes) => Math.round(bytes / mebibyte)).join(" + ");
+  };
+}
+
 /** Sends an upload. Returns false if it was refused for now; the service does not read the rest of a body then. */
 async function isTaken(transfers: TransferClient, transfer: Transfer): Promise<boolean> {
   const answer = await transfers.send(transfer).catch(() => null);
@@ -27,10 +56,18 @@ async function isTaken(transfers: TransferClient, transfer: Transfer): Promise<b
   return true;
 }
 
+/** Whether memory stays flat from the fewest clients to the most. */
+function flatness(peaks: readonly number[]): string {
+  const growth = (peaks.at(-1) ?? 0) / (peaks[0] ?? 0);
+  const clients = `${clientCounts.at(-1)} clients take ${growth.toFixed(2)} × the memory of ${clientCounts[0]}`;
+  return `${growth <= mostGrowth ? "yes" : "NO"}: ${clients} (at most ${mostGrowth} ×).`;
+}
+
 export const parallelUploads: Part = {
   name: "parallel-uploads",
   async run({ cleanups, scale, seed, log }) {
     const rows: string[] = [];
+    const peaks: number[] = [];
     for (const clients of clientCounts) {
       const setup = await startSetup({ cleanups });
       const files = filesPerUpload[scale];
@@ -53,13 +90,18 @@ export const parallelUploads: Part = {
         }
         transfers.close();
       };
+      const memory = watchMemory(setup.program);
       const { cost } = await costOf(setup.program, setup.postmaster, () =>
         Promise.all(Array.from({ length: clients }, client)),
       );
-      log(`${clients} clients: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB`);
+      const parts = await memory();
+      peaks.push(cost.peakMib);
+      log(
+        `${clients} clients: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
+      );
       const speed = (bytes / 1e6 / cost.seconds).toFixed(1);
       rows.push(
-        `| ${clients} | ${uploads} × ${files} files | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} |`,
+        `| ${clients} | ${uploads} × ${files} files | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
       );
       for (const body of bodies) await rm(body.path);
     }
@@ -67,9 +109,9 @@ export const parallelUploads: Part = {
       ...[
         "## Uploads at the same time",
         "",
-        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service |",
+        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other |",
       ],
-      ...["|---|---|---|---|---|---|", ...rows, ""],
+      ...["|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks), ""],
     ].join("\n");
   },
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
-import { Spool, SpoolFullError } from "./spool.ts";
+import { collectedBytesInAll, Spool, SpoolFullError } from "./spool.ts";
 import { testFolder, testSpool } from "./testing.ts";
 
 test("what an earlier process left is removed at the start, and nobody else can read the folder", async () => {
@@ -77,4 +77,26 @@ test("a full disk is reported as such, and the bytes of the file are given back 
   assert.equal((await readFile(file.path)).length, 10);
   await file.remove();
   assert.equal(spool.usedBytes, 0);
+});
+
+test("uploads that come at the same time collect no more together than a few of them alone", async () => {
+  const { spool } = await testSpool(after);
+  const files = await Promise.all(Array.from({ length: 64 }, () => spool.create("a", "tar")));
+  const chunk = Buffer.alloc(16 * 1024, 7);
+  let most = 0;
+  for (let round = 0; round < 40; round++)
+    for (const file of files) {
+      await file.append(chunk);
+      most = Math.max(most, spool.collectedBytes);
+    }
+  // Each may have a little less than it writes at once.
+  assert.ok(most <= collectedBytesInAll + files.length * chunk.length, `${most} bytes`);
+  for (const file of files) await file.flush();
+  assert.equal(spool.collectedBytes, 0);
+  for (const file of files) {
+    assert.equal((await stat(file.path)).size, 40 * chunk.length);
+    await file.append(chunk);
+    await file.remove();
+  }
+  assert.equal(spool.collectedBytes, 0);
 });

@@ -392,4 +392,37 @@ describe("a database of yesterday with a store of today", () => {
     }
     await service.running.stop();
   });
+
+  test("what was undeleted after the dump is there; what was deleted before it stays deleted", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    const [back, gone] = [
+      await first.upload("source=geri", { a: "1" }),
+      await first.upload("source=giden", { a: "2" }),
+    ];
+    const before = await first.shown(back);
+    const personOf = async ({ service, demo }: Pick<typeof first, "service" | "demo">) => {
+      const { auth } = await signInAs(service, demo);
+      return (method: string, at: string) => service.send(method, `/v1/snapshots/${at}`, { headers: auth });
+    };
+    const ask = await personOf(first);
+    for (const id of [back, gone]) assert.ok((await ask("DELETE", id)).status < 300);
+    await first.recorded();
+    await first.beaten();
+    await first.service.running.stop();
+    const yesterday = await testDatabase(t, { copyOf: database });
+    const today = await startWith(t, { database, dataDir, clock: first.service.clock });
+    assert.equal((await (await personOf(today))("POST", `${back}/undelete`)).status, 200);
+    await today.beaten();
+    await today.service.running.stop();
+
+    const kept = { database: yesterday, dataDir, clock: today.service.clock };
+    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
+    const after = await startWith(t, kept);
+    assert.deepEqual(await after.shown(back), before);
+    const states = await storedRows(yesterday, "select state from emanet.snapshots where id = $1", [gone]);
+    assert.deepEqual(states, [{ state: "deleted" }]);
+    await after.service.running.stop();
+  });
 });

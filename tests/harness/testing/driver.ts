@@ -154,7 +154,11 @@ export class Driver {
     this.#checked++;
     if ((await this.#settled(one, way)) === "whole") return this.#checkKept(one);
     // Somebody may have deleted it meanwhile: then it must come back by an undelete, which others try.
-    if (one.deletedAt === null) this.#oracle.isAway(one, "it is not there");
+    if (one.deletedAt !== null) return;
+    const { service } = this.#parts;
+    const shown = await until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
+    const rows = await service.rows("select to_jsonb(s) as row from emanet.snapshots s where id = $1", [one.id]);
+    this.#oracle.isAway(one, `it is not there (${shown.status} ${shown.body} ${JSON.stringify(rows)})`);
   }
 
   /** Reads until the service answers: no fault is active. Content that stays unreadable is lost. */
@@ -184,6 +188,8 @@ export class Driver {
     service.forgetTokens();
     for (const one of this.#oracle.snapshots.filter(({ deletedAt, isGone }) => deletedAt !== null && !isGone)) {
       const answer = await until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
+      // A deletion that is just being asked for may still be done.
+      if (one.isBusy) continue;
       // A deletion that the copy did not have is not done; the wait of others begins again.
       if (answer.status === 200) one.deletedAt = null;
       else if (how === "recover" && this.#oracle.promiseOf(one) !== null) one.deletedAt = service.now();

@@ -393,6 +393,31 @@ describe("a database of yesterday with a store of today", () => {
     await service.running.stop();
   });
 
+  test("an upload that ran while the dump was made is there, if it was acknowledged afterwards", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    const id = await first.upload("source=gece&label=uzun", { a: "1" });
+    const before = await first.shown(id);
+    await first.recorded();
+    await first.beaten();
+    await first.service.running.stop();
+    // The row as the dump has it: the upload has begun, and nothing has come yet.
+    const yesterday = await testDatabase(t, { copyOf: database });
+    await storedRows(
+      yesterday,
+      `update emanet.snapshots set state = 'running', completed_at = null, size_bytes = null, file_count = null, warning_count = null,
+         root_hash = null, stored_bytes = 0, verified_at = null, version = 1 where id = $1`,
+      [id],
+    );
+    const kept = { database: yesterday, dataDir, clock: first.service.clock };
+    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
+    const after = await startWith(t, kept);
+    assert.deepEqual(await after.shown(id), before);
+    assert.equal((await after.get(`/v1/snapshots/${id}`)).json?.status, "completed");
+    await after.service.running.stop();
+  });
+
   test("what was undeleted after the dump is there; what was deleted before it stays deleted", async (t) => {
     const dataDir = await temporaryFolder(t);
     const database = await testDatabase(t);

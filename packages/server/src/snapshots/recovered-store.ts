@@ -45,7 +45,8 @@ export async function readRecovered(vault: Vault, info: SnapshotInfo): Promise<R
 /**
  * Adds the row, with the retention that the chain of the vault has. An existing row keeps its state and gets this retention;
  * one that is deleted comes back where the chain does not let it go: it was undeleted after the dump, or deleted after the copy of the
- * store. Returns whether it is new: then it is verified and added to the search, as after an upload.
+ * store. One that was still being uploaded at the time of the dump is completed. Returns whether it is new or completed: then it is
+ * verified and added to the search, as after an upload.
  */
 export async function addRecovered(
   tx: Tx,
@@ -57,7 +58,7 @@ export async function addRecovered(
   const { expiresAt, lockedUntil, hold } = info.retention;
   const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
   const [createdAt, completedAt] = [new Date(info.startedAt), new Date(info.completedAt)];
-  const { rows } = await sql<{ is_new: boolean; is_deleted: boolean }>`
+  const { rows } = await sql<{ is_new: boolean; is_open: boolean; is_deleted: boolean }>`
     insert into snapshots (id, account_id, vault_id, source_id, state, upload_kind, label, trigger, external_reference,
       metadata, created_by_kind, created_by_id, is_write_only, parent_id, stored_bytes, size_bytes, file_count, warning_count,
       root_hash, expires_at, locked_until, legal_hold, created_at, started_at, completed_at, active_at)
@@ -67,12 +68,19 @@ export async function addRecovered(
       ${dateOf(lockedUntil)}, ${hold}, ${createdAt}, ${createdAt}, ${completedAt}, ${completedAt})
     on conflict (id) do update set
       expires_at = excluded.expires_at, locked_until = excluded.locked_until, legal_hold = excluded.legal_hold
-    returning xmax = 0 as is_new, state = 'deleted' and deleted_state = 'completed' as is_deleted`.execute(tx.db);
+    returning xmax = 0 as is_new, state in ('queued', 'running') as is_open,
+      state = 'deleted' and deleted_state = 'completed' as is_deleted`.execute(tx.db);
   if (rows[0]?.is_deleted === true && expiresAt === null) {
     await undeleteSnapshot(tx, accountId, id);
     await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });
   }
-  if (rows[0]?.is_new !== true) return false;
+  if (rows[0]?.is_open === true)
+    await sql`
+      update snapshots set state = 'completed', parent_id = ${found.parentId}, stored_bytes = ${info.storedBytes}, size_bytes = ${info.size},
+        file_count = ${info.files}, warning_count = ${info.warnings}, root_hash = ${Buffer.from(info.rootId)},
+        started_at = coalesce(started_at, ${createdAt}), completed_at = ${completedAt}, active_at = ${completedAt}, version = version + 1
+      where id = ${id}`.execute(tx.db);
+  else if (rows[0]?.is_new !== true) return false;
   await noteSnapshot(tx, sourceId, { id, status: "completed", completedAt, sizeBytes: info.size });
   await tx.job({ task: verifySnapshot, payload: { accountId, vaultId, snapshotId: id }, key: id });
   await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });

@@ -2,6 +2,7 @@
 
 import { jobStatus } from "../kernel/jobs/index.ts";
 import type { ReadTx } from "../kernel/tx.ts";
+import { showSnapshot } from "./shapes.ts";
 import type { SnapshotRecord } from "./store.ts";
 
 export interface AskedVerification {
@@ -17,4 +18,13 @@ export async function askedVerification(
   const job = jobId === null ? undefined : await jobStatus(tx, jobId);
   if (job === undefined || job.state === "failed") return null;
   return { status: job.state === "running" ? "running" : "queued", checked_files: job.progress?.files ?? 0 };
+}
+
+/** A snapshot as `GET` shows it: `If-Match` is about this. */
+export async function shownWithVerification(
+  tx: ReadTx,
+  record: SnapshotRecord,
+  viewer: Parameters<typeof showSnapshot>[1],
+) {
+  return { ...showSnapshot(record, viewer), verification: await askedVerification(tx, record) };
 }

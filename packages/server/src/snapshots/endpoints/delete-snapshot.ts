@@ -5,12 +5,13 @@ import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { unprojectSnapshot } from "../../paths/index.ts";
 import { assertOverFloor } from "../../vaults/index.ts";
+import { shownWithVerification } from "../asked-verification.ts";
 import { setChainExpiry } from "../chain-expiry.ts";
 import { targetsOf } from "../lifecycle.ts";
 import { mailAboutDeletion } from "../mail-about-deletion.ts";
 import { withStoreProblems } from "../read-content.ts";
 import { canBecome, undeleteMs } from "../rules.ts";
-import { showSnapshot, snapshotId } from "../shapes.ts";
+import { snapshotId } from "../shapes.ts";
 import { deleteSnapshot as markDeleted } from "../store.ts";
 import { lockOwnSnapshot } from "../visible-rows.ts";
 
@@ -34,7 +35,7 @@ export const deleteSnapshot = endpoint(
   async (ctx, { principal, params, language, requireMatch }) => {
     await ctx.tx(rowAccessOf(principal), async (tx) => {
       const record = await lockOwnSnapshot(tx, principal, params.id);
-      requireMatch(showSnapshot(record, { language, seesStorage: true }));
+      requireMatch(await shownWithVerification(tx, record, { language, seesStorage: true }));
       if (!canBecome(record.status, "deleted")) throw new Problem("state_conflict");
       if (record.legal_hold) throw new Problem("legal_hold");
       if (record.locked_until !== null && record.locked_until > tx.now) throw new Problem("retention_locked");

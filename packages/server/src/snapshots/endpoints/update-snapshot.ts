@@ -3,9 +3,10 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, nullable, Type } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
+import { shownWithVerification } from "../asked-verification.ts";
 import { targetsOf } from "../lifecycle.ts";
 import { seesStorage } from "../new-upload.ts";
-import { label, metadata, showSnapshot, snapshotId, snapshotShape } from "../shapes.ts";
+import { label, metadata, snapshotId, snapshotShape } from "../shapes.ts";
 import { findSnapshot, setDetails } from "../store.ts";
 import { lockOwnSnapshot } from "../visible-rows.ts";
 
@@ -31,17 +32,18 @@ export const updateSnapshot = endpoint(
   },
   async (ctx, { principal, params, body, language, requireMatch }) => {
     const viewer = { language, seesStorage: seesStorage(principal) };
-    const record = await ctx.tx(rowAccessOf(principal), async (tx) => {
+    const shown = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const before = await lockOwnSnapshot(tx, principal, params.id);
-      requireMatch(showSnapshot(before, viewer));
+      requireMatch(await shownWithVerification(tx, before, viewer));
       const details = {
         label: body.label === undefined ? before.label : body.label,
         metadata: body.metadata ?? before.metadata,
       };
       await setDetails(tx, principal.accountId, params.id, details);
       tx.audit({ action: "snapshot.updated", targets: targetsOf(before.id, before.source_id) });
-      return (await findSnapshot(tx, principal.accountId, params.id)) ?? before;
+      const after = (await findSnapshot(tx, principal.accountId, params.id)) ?? before;
+      return shownWithVerification(tx, after, viewer);
     });
-    return { status: 200, body: showSnapshot(record, viewer) };
+    return { status: 200, body: shown };
   },
 );

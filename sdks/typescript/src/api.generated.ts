@@ -916,7 +916,7 @@ export interface EmanetApi {
     /**
      * Find paths. `POST /v1/snapshots/{id}/read/find`
      *
-     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as the limits of one answer allow. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
      *
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
@@ -1834,7 +1834,7 @@ export interface EmanetApi {
     /**
      * Find paths. `POST /v1/orders/{id}/read/find`
      *
-     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
+     * What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as the limits of one answer allow. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated. For the agent that works on the order, and only for items that the order's paths need. 409: the order has ended.
      *
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */

@@ -209,7 +209,7 @@ test("keys of every pair are destroyed by name, also if lists of the store lag; 
   assert.deepEqual([replayed.status, replayed.json?.code], [409, "state_conflict"]);
 });
 
-test("a deletion that waits erases nothing, whoever runs the job", async () => {
+test("a deletion that waits erases nothing, also if its job is run directly", async () => {
   const env = await erasureTest({ after });
   const vaultId = await env.newVault("Bekleyen");
   const id = await env.backUpInto(vaultId, "defter", { "a.txt": "merhaba" });

@@ -19,7 +19,7 @@ const texts: Readonly<Record<ReadOperation, readonly [summary: string, descripti
   frames: ["Find frames", "Where frames are that items of the snapshot need, with their block lists."],
   find: [
     "Find paths",
-    "What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as one answer has room.",
+    "What the other calls would tell on the way to some paths: items, places and keys of frames, and their sealed bytes, as far as the limits of one answer allow.",
   ],
   keys: ["Read keys of frames", "The keys of single frames that items of the snapshot need, and of no others."],
 };

@@ -109,7 +109,7 @@ export async function hasOtherVaults(tx: ReadTx, accountId: string): Promise<boo
   return rows[0]?.left === true;
 }
 
-/** Something keeps the vault, or nobody has decided: it is asked about again when the others were. */
+/** The vault is not erased now, because a hold or a lock keeps it or its erasure was not ordered. The job takes it up again after all other vaults. */
 export async function noteAsked(tx: Tx, vaultId: string): Promise<void> {
   await sql`update vaults set erasure_asked_at = ${tx.now} where id = ${vaultId}`.execute(tx.db);
 }

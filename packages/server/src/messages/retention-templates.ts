@@ -1,5 +1,7 @@
 /** Mails about retention, to owners: acts that wait, closed accounts, erased vaults, recovery kits, suspicious snapshots, ceilings. */
 
+import { paragraphs } from "./paragraphs.ts";
+
 const actNames = {
   policy_change: { tr: "Saklama kuralı değişikliği", en: "A change of a retention policy" },
   hold_release: { tr: "Yasal saklamanın kaldırılması", en: "The release of a legal hold" },
@@ -20,13 +22,11 @@ type Closed = { erase_after: string };
 
 type Review = { snapshot_id: string; reason: string };
 
-const lines = (...parts: readonly string[]) => `${parts.join("\n\n")}\n`;
-
 export const retentionTemplates = {
   act_scheduled: {
     tr: (v: Act) => ({
       subject: `72 saat sonra: ${actNames[v.kind].tr}`,
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `${v.by} adlı üye, yedeklerin daha erken silinmesine yol açabilecek bir işlem başlattı.`,
         `İşlem: ${actNames[v.kind].tr}\nKonu: ${v.target_id}\nİşlem numarası: ${v.act_id}\nYürürlük: ${v.due_at} (UTC)`,
@@ -36,7 +36,7 @@ export const retentionTemplates = {
     }),
     en: (v: Act) => ({
       subject: `In 72 hours: ${actNames[v.kind].en}`,
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `${v.by} started an act that could remove snapshots earlier.`,
         `Act: ${actNames[v.kind].en}\nAbout: ${v.target_id}\nNumber of the act: ${v.act_id}\nTakes effect: ${v.due_at} (UTC)`,
@@ -48,7 +48,7 @@ export const retentionTemplates = {
   account_closed: {
     tr: (v: Closed) => ({
       subject: "Hesabınız kapatıldı",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `Hesabınız kapatıldı. Yedeklerinizi ${v.erase_after} (UTC) tarihine kadar okuyabilir ve geri yükleyebilirsiniz. Yeni yedek alınmaz.`,
         "O tarihten sonra bütün kasalar, anahtarlarıyla birlikte geri dönülmez biçimde silinir. Yasal saklama ya da kilit olan bir kasa, bunlar bitene kadar kalır.",
@@ -58,7 +58,7 @@ export const retentionTemplates = {
     }),
     en: (v: Closed) => ({
       subject: "Your account is closed",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `Your account is closed. You can read and restore your snapshots until ${v.erase_after} (UTC). No new ones are made.`,
         "After that every vault is erased together with its keys; nobody can bring it back. A vault with a hold or a lock stays until these end.",
@@ -70,7 +70,7 @@ export const retentionTemplates = {
   recovery_kit_ordered: {
     tr: (v: Kit) => ({
       subject: "24 saat sonra: Kurtarma kiti",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `${v.by} adlı üye bir kasanın kurtarma kitini istedi. Kit, kasadaki her şeyi servis olmadan okumaya yarayan anahtarları içerir.`,
         `Kasa: ${v.vault_id}\nİstek: ${v.kit_id}\nHazır olma: ${v.ready_at} (UTC)`,
@@ -80,7 +80,7 @@ export const retentionTemplates = {
     }),
     en: (v: Kit) => ({
       subject: "In 24 hours: a recovery kit",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `${v.by} ordered the recovery kit of a vault. It has the keys that read everything in the vault without the service.`,
         `Vault: ${v.vault_id}\nOrder: ${v.kit_id}\nReady: ${v.ready_at} (UTC)`,
@@ -92,7 +92,7 @@ export const retentionTemplates = {
   recovery_kit_delivered: {
     tr: (v: Kit) => ({
       subject: "Bir kurtarma kiti indirildi",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `${v.by} adlı üye bir kasanın kurtarma kitini indirdi.`,
         `Kasa: ${v.vault_id}\nİstek: ${v.kit_id}`,
@@ -102,7 +102,7 @@ export const retentionTemplates = {
     }),
     en: (v: Kit) => ({
       subject: "A recovery kit was fetched",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `${v.by} fetched the recovery kit of a vault.`,
         `Vault: ${v.vault_id}\nOrder: ${v.kit_id}`,
@@ -114,7 +114,7 @@ export const retentionTemplates = {
   vault_erased: {
     tr: (v: Erased) => ({
       subject: "Bir kasa geri dönülmez biçimde silindi",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `Kasanın anahtarları ve bütün içeriği yok edildi. Bunu kimse geri alamaz.\nKasa: ${v.vault_id}\nSilme: ${v.erasure_id}`,
         `İmzalı kanıt (JWS, /.well-known/emanet-keys.json anahtarlarıyla denetlenir):\n${v.proof}`,
@@ -123,7 +123,7 @@ export const retentionTemplates = {
     }),
     en: (v: Erased) => ({
       subject: "A vault was erased",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `The keys and all content of the vault were destroyed. Nobody can bring it back.\nVault: ${v.vault_id}\nErasure: ${v.erasure_id}`,
         `The signed proof (a JWS, checked with the keys at /.well-known/emanet-keys.json):\n${v.proof}`,
@@ -134,7 +134,7 @@ export const retentionTemplates = {
   source_suspicious: {
     tr: (v: Suspicious) => ({
       subject: "Şüpheli bir yedek",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         "Yeni bir yedekte dosyaların yarısından fazlası yok ya da değişmiş. Fidye yazılımı, silinmiş bir klasör ya da yanlış bir kaynak olabilir.",
         `Kaynak: ${v.source_id}\nYedek: ${v.snapshot_id}\nEksik dosya: ${v.lost}\nDeğişen dosya: ${v.changed}`,
@@ -144,7 +144,7 @@ export const retentionTemplates = {
     }),
     en: (v: Suspicious) => ({
       subject: "A suspicious snapshot",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         "More than half of the files are missing or different in a new snapshot. It may be ransomware, a deleted folder or a wrong source.",
         `Source: ${v.source_id}\nSnapshot: ${v.snapshot_id}\nMissing files: ${v.lost}\nDifferent files: ${v.changed}`,
@@ -156,7 +156,7 @@ export const retentionTemplates = {
   hold_review: {
     tr: (v: Review) => ({
       subject: "Yasal saklamayı gözden geçirin",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         "Bir yedeğe konan yasal saklama için seçilen gözden geçirme tarihi geldi.",
         `Yedek: ${v.snapshot_id}\nNeden: ${v.reason}`,
@@ -166,7 +166,7 @@ export const retentionTemplates = {
     }),
     en: (v: Review) => ({
       subject: "Review a legal hold",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         "The time has come at which the legal hold of a snapshot was to be looked at again.",
         `Snapshot: ${v.snapshot_id}\nReason: ${v.reason}`,
@@ -178,7 +178,7 @@ export const retentionTemplates = {
   ceiling_notice: {
     tr: (v: Ceiling) => ({
       subject: "Saklama süresi dolan yedekler",
-      text: lines(
+      text: paragraphs(
         "Merhaba,",
         `${v.source} kaynağının ${v.count} yedeği en uzun saklama süresine ulaşıyor.`,
         `Kaynak: ${v.source_id}\nİlk silinme: ${v.first} (UTC)`,
@@ -188,7 +188,7 @@ export const retentionTemplates = {
     }),
     en: (v: Ceiling) => ({
       subject: "Snapshots reach the end of their retention",
-      text: lines(
+      text: paragraphs(
         "Hello,",
         `${v.count} snapshots of the source ${v.source} reach the ceiling of their policy.`,
         `Source: ${v.source_id}\nThe first goes: ${v.first} (UTC)`,

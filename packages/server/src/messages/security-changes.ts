@@ -6,6 +6,8 @@
  * personal data: no address, no phone, no code.
  */
 
+import { paragraphs } from "./paragraphs.ts";
+
 /** The values of these templates. They are cleaned like the values of every template. */
 export interface ChangeValues {
   /** `you`: the reader is the person concerned. */
@@ -278,7 +280,7 @@ function layout(language: Language, render: RenderChange): (values: ChangeValues
     const { at, by } = labels[language];
     const facts = [`${at}: ${values.at} (UTC)`, ...(actor === "" ? [] : [`${by}: ${actor}`])].join("\n");
     const hello = language === "tr" ? "Merhaba," : "Hello,";
-    return { subject, text: `${[hello, text, facts, advice[language][values.reader], "Emanet"].join("\n\n")}\n` };
+    return { subject, text: paragraphs(hello, text, facts, advice[language][values.reader], "Emanet") };
   };
 }
 

@@ -14,8 +14,10 @@
 
 import { auditTemplates } from "./audit-templates.ts";
 import { mailHtml } from "./mail-html.ts";
+import { paragraphs } from "./paragraphs.ts";
 import { retentionTemplates } from "./retention-templates.ts";
 import { securityTemplates } from "./security-changes.ts";
+import { webhookTemplates } from "./webhook-templates.ts";
 
 export const languages = ["tr", "en"] as const;
 export type Language = (typeof languages)[number];
@@ -56,41 +58,11 @@ const bannedNames = {
 /** The kinds of banned subjects. */
 export type BanKind = keyof typeof bannedNames;
 
-const webhookReasons = {
-  warning: { tr: "", en: "" },
-  delivery_failed: {
-    tr: "Bir olayın altıncı yeniden denemesi de başarısız olduğu için webhook kapatıldı.",
-    en: "The webhook was disabled, because the sixth retry of an event failed.",
-  },
-  gone: {
-    tr: "Alıcı 410 (kalıcı olarak kaldırıldı) yanıtı verdiği için webhook kapatıldı.",
-    en: "The webhook was disabled, because the receiver answered 410 (gone).",
-  },
-  creator_lost_access: {
-    tr: "Adına gönderim yapılan üye ya da uygulama yetkisini kaybettiği için webhook kapatıldı.",
-    en: "The webhook was disabled, because the member or program in whose name it sends lost the right to it.",
-  },
-} as const satisfies Record<string, Record<Language, string>>;
-
-type WebhookValues = {
-  webhook_id: string;
-  host: string;
-  name: string;
-  reason: keyof typeof webhookReasons;
-  at: string;
-};
-
-function webhookLines(language: Language, v: WebhookValues): string {
-  const named = v.name === "" ? "" : `${v.name}\n`;
-  return language === "tr"
-    ? `${named}Adres: ${v.host}\nWebhook: ${v.webhook_id}\nZaman: ${v.at} (UTC)`
-    : `${named}Host: ${v.host}\nWebhook: ${v.webhook_id}\nTime: ${v.at} (UTC)`;
-}
-
 const mailTemplates = {
   ...securityTemplates,
   ...auditTemplates,
   ...retentionTemplates,
+  ...webhookTemplates,
   application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
     tr: (v) => ({
       subject: `Yeni başvuru: ${packageNames[v.package].tr}`,
@@ -239,50 +211,6 @@ const mailTemplates = {
         v.until === "" ? "It lasts until our staff lift it." : `Until: ${v.until} (UTC)`,
         `Record: ${v.ban_id}`,
         "The audit trail shows the reason. Access stops automatically when very many different addresses are tried in a short time. If you think that this is a mistake, write to us with the record number.",
-        "Emanet",
-      ),
-    }),
-  }),
-  webhook_warning: mailTemplate<WebhookValues>({
-    tr: (v) => ({
-      subject: "Bir webhook yanıt vermiyor",
-      text: paragraphs(
-        "Merhaba,",
-        `${v.host} adresine gönderilen bir olay üç kez teslim edilemedi.`,
-        webhookLines("tr", v),
-        "Yeniden denemeye devam ediyoruz. Altıncı yeniden deneme de başarısız olursa webhook kapatılır; olaylar 30 gün saklanır.",
-        "Emanet",
-      ),
-    }),
-    en: (v) => ({
-      subject: "A webhook does not answer",
-      text: paragraphs(
-        "Hello,",
-        `An event for ${v.host} could not be delivered three times.`,
-        webhookLines("en", v),
-        "We go on trying. If the sixth retry fails too, the webhook is disabled; events are kept for 30 days.",
-        "Emanet",
-      ),
-    }),
-  }),
-  webhook_disabled: mailTemplate<WebhookValues>({
-    tr: (v) => ({
-      subject: "Bir webhook kapatıldı",
-      text: paragraphs(
-        "Merhaba,",
-        webhookReasons[v.reason].tr,
-        webhookLines("tr", v),
-        "Olaylar 30 gün saklanır. Webhook'u yeniden açtıktan sonra bu süredeki olayları yeniden gönderebilirsiniz.",
-        "Emanet",
-      ),
-    }),
-    en: (v) => ({
-      subject: "A webhook was disabled",
-      text: paragraphs(
-        "Hello,",
-        webhookReasons[v.reason].en,
-        webhookLines("en", v),
-        "Events are kept for 30 days. After enabling the webhook you can send the events of this time again.",
         "Emanet",
       ),
     }),
@@ -504,8 +432,4 @@ function oneLine(value: string): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .trim()
     .slice(0, valueLengthMax);
-}
-
-function paragraphs(...parts: readonly string[]): string {
-  return `${parts.join("\n\n")}\n`;
 }

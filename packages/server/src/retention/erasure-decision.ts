@@ -28,8 +28,8 @@ interface Asked {
 }
 
 /**
- * Null: nobody has decided it, its time has not come, or something in the vault is held, locked or under a floor. Holds and locks wait for the end of the
- * transaction.
+ * Null: the vault must not be erased. No owner has ordered it, its time has not come, or a snapshot of the vault is held, locked or under a floor.
+ * Requests that set a hold or a lock wait until the transaction of the caller ends.
  */
 export async function erasureDecision(
   { vaultId, vault, ofClosing, now, signal }: Asked,

@@ -4,8 +4,9 @@
  * back, and the database is lost or put back to an older copy. An oracle knows every acknowledged byte and every promise of retention.
  *
  * `npm test` has 15 faults, `.ci/run` 50, `npm run test:heavy` 1000, on files and on a bucket. EMANET_HARNESS_SEED chooses another plan,
- * EMANET_HARNESS_FAULTS another number. EMANET_HARNESS_LOG names a file for the log. A failure names its seed; the same seed draws the same plan. Processes run at their own pace, so a failure that needs an exact
- * moment may need several runs of its seed.
+ * EMANET_HARNESS_FAULTS another number, EMANET_HARNESS_STORE=bucket a bucket. EMANET_HARNESS_LOG names a file for the log. A failure
+ * names the command that draws the same plan. Processes run at their own pace, so a failure that needs an exact moment may need
+ * several runs of it.
  */
 
 // long: 40 s
@@ -25,7 +26,7 @@ import { Driver } from "./testing/driver.ts";
 import { HarnessService } from "./testing/harness-service.ts";
 import { makePlan } from "./testing/plan.ts";
 
-const { EMANET_HARNESS_SEED, EMANET_HARNESS_FAULTS, EMANET_HARNESS_LOG } = process.env;
+const { EMANET_HARNESS_SEED, EMANET_HARNESS_FAULTS, EMANET_HARNESS_STORE, EMANET_HARNESS_LOG } = process.env;
 const isHeavy = scaled(0, 1) === 1;
 
 interface Run {
@@ -41,7 +42,10 @@ const heavyRuns: readonly Run[] = [
   { seed: seed + 2, faults: 250, store: "bucket" },
   { seed: seed + 3, faults: 250, store: "bucket" },
 ];
-const oneRun: Run = { seed, faults: Number(EMANET_HARNESS_FAULTS ?? "15"), store: "files" };
+const oneRun: Run = {
+  ...{ seed, faults: Number(EMANET_HARNESS_FAULTS ?? "15") },
+  store: EMANET_HARNESS_STORE === "bucket" ? "bucket" : "files",
+};
 const runs = isHeavy && EMANET_HARNESS_FAULTS === undefined ? heavyRuns : [oneRun];
 
 describe("the fault harness", { concurrency: isHeavy ? 2 : 1 }, () => {
@@ -73,10 +77,10 @@ async function run(t: TestContext, { seed: own, faults, store }: Run): Promise<v
     await service.stop();
   } catch (error) {
     const last = at === 0 ? "" : ` after fault ${at} of ${plan.length} (${plan[at - 1]?.fault})`;
-    log(`failed${last}: ${String(error)}`);
-    throw new Error(`EMANET_HARNESS_SEED=${own} EMANET_HARNESS_FAULTS=${faults}${last}: ${String(error)}`, {
-      cause: error,
-    });
+    log(`failed${last}: ${String(error)}\n${service.refusals.join("\n")}`);
+    const settings = `EMANET_HARNESS_SEED=${own} EMANET_HARNESS_FAULTS=${faults} EMANET_HARNESS_STORE=${store}`;
+    const command = `${settings} npm ${isHeavy ? "run test:heavy" : "test"} -- tests/harness/harness.test.ts`;
+    throw new Error(`${command} failed${last}: ${String(error)}`, { cause: error });
   }
 }
 

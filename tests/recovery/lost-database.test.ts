@@ -329,9 +329,10 @@ test("a vault whose segments upkeep has recorded again comes back", async (t) =>
   await storedRows(kept.database, "update emanet.jobs set run_at = 'infinity' where task like 'upkeep.%'");
   const content = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(600_000));
   let id = "";
-  // Each night changes another part, until the newest segments are spread over many frames.
-  for (let night = 0; night < 12; night++) {
-    content.fill(night, night * 40_000, night * 40_000 + 9000);
+  // Each night changes another part, until the newest segments are spread over many frames. Where a segment ends depends on the keys of
+  // the vault: each of three would still have ten.
+  for (let night = 0; night < 30; night++) {
+    content.fill(night, night * 20_000, night * 20_000 + 6000);
     id = await upload("source=x", { dump: content.toString("latin1") });
   }
   const before = await shown(id);
@@ -341,7 +342,7 @@ test("a vault whose segments upkeep has recorded again comes back", async (t) =>
   assert.ok((await repack(vault)).segments > 0);
   await service.running.stop();
   const outcome = parsed(await rebuildIndexOf(configOf(kept), { ...jsonOutput, vaultId }));
-  assert.deepEqual([outcome.vaults[0]?.snapshots, outcome.whole], [12, true]);
+  assert.deepEqual([outcome.vaults[0]?.snapshots, outcome.whole], [30, true]);
   const again = await startWith(t, { ...kept, clock: service.clock });
   assert.deepEqual(await again.shown(id), before);
   await again.service.running.stop();
@@ -420,7 +421,7 @@ describe("a database of yesterday with a store of today", () => {
     await after.service.running.stop();
   });
 
-  test("what was undeleted after the dump is there; what was deleted before it stays deleted", async (t) => {
+  test("what was undeleted after the dump is there; what was deleted before it stays deleted, and can be undeleted for 72 hours", async (t) => {
     const dataDir = await temporaryFolder(t);
     const database = await testDatabase(t);
     const first = await startWith(t, { database, dataDir });
@@ -445,11 +446,18 @@ describe("a database of yesterday with a store of today", () => {
     await today.service.running.stop();
 
     const kept = { database: yesterday, dataDir, clock: today.service.clock };
+    // A sandbox whose clock is far ahead of PostgreSQL's.
+    const aheadMs = 30 * 24 * 3_600_000;
+    await storedRows(yesterday, "insert into emanet.sandbox_clock (id, offset_ms) values (1, $1)", [aheadMs]);
     assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
+    const waits = "select deleted_at > now() + interval '29 days' as by_that_clock from emanet.snapshots where id = $1";
+    assert.deepEqual(await storedRows(yesterday, waits, [gone]), [{ by_that_clock: true }]);
+    await storedRows(yesterday, "delete from emanet.sandbox_clock");
     const after = await startWith(t, kept);
     assert.deepEqual(await after.shown(back), before);
     const states = await storedRows(yesterday, "select state from emanet.snapshots where id = $1", [gone]);
     assert.deepEqual(states, [{ state: "deleted" }]);
+    assert.equal((await (await personOf(after))("POST", `${gone}/undelete`)).status, 200);
     await after.service.running.stop();
   });
 });

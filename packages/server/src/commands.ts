@@ -86,7 +86,7 @@ async function withRecovery(
   work: (parts: Parameters<typeof rebuildIndex>[0]) => Promise<RebuildResult | RecoverResult>,
 ): Promise<RecoveryOutcome> {
   return withFoundation({ config, role: "migrate" }, async (foundation) => {
-    const { pools, transactions, secrets, storage, random } = foundation;
+    const { pools, transactions, secrets, storage, clock, random } = foundation;
     let saidAtMs = monotonicMs();
     const onProgress = ({ vaultId, packs }: { vaultId: string; packs: number }) => {
       if (monotonicMs() < saidAtMs + progressEveryMs) return;
@@ -98,7 +98,7 @@ async function withRecovery(
     const { signal } = new AbortController();
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
     const parts = {
-      ...{ owner: pools.owner, transactions, secrets, random, vaults, store, onProgress },
+      ...{ owner: pools.owner, transactions, secrets, clock, random, vaults, store, onProgress },
       eraseRows: ({ accountId, vaultId }: { readonly accountId: string; readonly vaultId: string }) =>
         eraseRows((inside) => transactions.run(context, { kind: "account", accountId }, inside), {
           ...{ accountId, vaultId, signal },

@@ -98,7 +98,12 @@ export class Actor {
     // The first of two attempts may have been done, and its answer lost; or a rebuild has brought it back.
     const shown = await this.#ask("GET", `/v1/snapshots/${one.id}`);
     if (shown.status === 200) one.deletedAt = null;
-    else this.#oracle.isAway(one, "it cannot be undeleted");
+    else {
+      const rows = await this.#service.rows("select to_jsonb(s) as row from emanet.snapshots s where id = $1", [
+        one.id,
+      ]);
+      this.#oracle.isAway(one, `it cannot be undeleted (${shown.status} ${shown.body} ${JSON.stringify(rows)})`);
+    }
   }
 
   async #hold(one: Snapshot): Promise<void> {

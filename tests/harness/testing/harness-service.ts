@@ -47,6 +47,9 @@ const tokenMs = 4 * 60_000;
 /** Processes with two pools each, and what looks in from outside. */
 const maxConnections = 120;
 
+/** Enough to see what one request that is repeated is told. */
+const keptRefusals = 5;
+
 type Headers = { readonly authorization: string };
 
 export class HarnessService extends ServiceUnderTest {
@@ -63,6 +66,8 @@ export class HarnessService extends ServiceUnderTest {
   #latest = 0;
   /** How often the database was replaced by another one. */
   databases = 0;
+  /** The last requests that had no answer or one that says "not now": what the service said when a test ends with "not in time". */
+  readonly #refusals: string[] = [];
 
   private constructor(options: Options, postgres: EmbeddedPostgres) {
     super();
@@ -347,10 +352,21 @@ export class HarnessService extends ServiceUnderTest {
       const answer = await this.client.send(method, target, { ...call, headers: { ...bearer, ...call.headers } });
       if (answer.status === 401 || isStepUp(answer)) this.forgetTokens();
       // 429: a clock that was set back leaves a limit spent for a moment.
-      return [401, 429].includes(answer.status) || answer.status >= 500 || isStepUp(answer) ? null : answer;
-    } catch {
-      return null;
+      if (![401, 429].includes(answer.status) && answer.status < 500 && !isStepUp(answer)) return answer;
+      this.noteRefusal(`${method} ${target}: ${answer.status} ${answer.body.toString()}`);
+    } catch (error) {
+      this.noteRefusal(`${method} ${target}: ${String(error)}`);
     }
+    return null;
+  }
+
+  noteRefusal(text: string): void {
+    this.#refusals.push(text);
+    if (this.#refusals.length > keptRefusals) this.#refusals.shift();
+  }
+
+  get refusals(): readonly string[] {
+    return this.#refusals;
   }
 
   // Files.

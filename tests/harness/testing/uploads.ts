@@ -75,6 +75,7 @@ export class Uploader {
       // A lost answer is asked for with the same key; a refusal is final for its key.
       else if (said.startsWith("answer")) attempt++;
       this.#assertMayFail(upload, said);
+      this.#parts.service.noteRefusal(`${reference}: ${said}`);
       return null;
     });
     this.acknowledged++;
@@ -121,8 +122,9 @@ export class Uploader {
       });
       return `answer 200 ${id}`;
     } catch (error) {
-      // The engine's refusals: the upload has ended at the service, and the client begins again.
-      return `answer 503 ${String(error)}`;
+      // A token of before a recovery. Otherwise the engine's refusals: the upload has ended at the service, and the client begins again.
+      const status = /^Error: 401 /.test(String(error)) ? 401 : 503;
+      return `answer ${status} ${String(error)}`;
     } finally {
       await rm(place, { recursive: true, force: true });
     }

@@ -8,7 +8,7 @@
 import { ChainMismatchError, rebuild } from "@emanet/engine";
 import type { ObjectStore } from "@emanet/engine/object-store";
 import type { Pool } from "pg";
-import type { Random } from "../kernel/clock.ts";
+import type { Clock, Random } from "../kernel/clock.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import { StartError } from "../kernel/start-error.ts";
 import type { Transactions } from "../kernel/tx.ts";
@@ -23,6 +23,7 @@ export interface RecoveryParts {
   readonly owner: Pool;
   readonly transactions: Transactions;
   readonly secrets: Secrets;
+  readonly clock: Clock;
   readonly random: Random;
   readonly vaults: Vaults;
   readonly store: ObjectStore;

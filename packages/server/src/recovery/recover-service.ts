@@ -35,7 +35,7 @@ export async function recoverService(parts: RecoveryParts, reason: string): Prom
   const { owner, transactions, secrets, store } = parts;
   const damaged: string[] = [];
   const accounts = await takeNewerRecords(parts, damaged);
-  const endedSessions = await endWhatWasGiven(owner);
+  const endedSessions = await endWhatWasGiven(owner, parts.clock.now());
   // The record says that they are erased; the rows of the dump are of before.
   for (const place of await transactions.read(ofService, { kind: "system" }, (tx) => erasedVaults(tx)))
     await parts.eraseRows(place);

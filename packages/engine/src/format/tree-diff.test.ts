@@ -188,6 +188,43 @@ describe("the difference of two trees", () => {
     assert.ok(nodes.reads < 10, `${nodes.reads}`);
   });
 
+  test("nodes are announced together before they are read, and no others", async () => {
+    const nodes = new Nodes();
+    const folders = (changed: number): Folder => {
+      const folder = (at: number): Folder => ({
+        entries: new Map(Array.from({ length: 40 }, (_, file) => [`f${file}`, at + (at % 5 === 0 ? changed : 0)])),
+        mode: 0o755,
+      });
+      return { entries: new Map(Array.from({ length: 200 }, (_, at) => [`d${at}`, folder(at)])), mode: 0o755 };
+    };
+    const [before, after] = [await store(nodes, folders(0)), await store(nodes, folders(1000))];
+    const announced = new Set<string>();
+    let calls = 0;
+    const unread = new Set<string>();
+    const late: string[] = [];
+    const source: NodeSource = {
+      async node(reference) {
+        if (!announced.has(hex(reference.id))) late.push(hex(reference.id));
+        unread.delete(hex(reference.id));
+        return nodes.node(reference);
+      },
+      async openAhead(references) {
+        if (references.length > 0) calls++;
+        for (const { id } of references) {
+          announced.add(hex(id));
+          unread.add(hex(id));
+        }
+      },
+    };
+    let changes = 0;
+    for await (const _ of diffTrees(source, before, after)) changes++;
+    assert.equal(changes, 40 * 40);
+    assert.deepEqual([...unread], [], "what is announced is read");
+    assert.deepEqual(late, [hex(before.id), hex(after.id)], "the two roots alone are not announced");
+    // Of eighty folders and the nodes above them.
+    assert.ok(announced.size > 80 && calls <= 10, `${calls} calls for ${announced.size} nodes`);
+  });
+
   test("where a file's content is stored is no difference", async () => {
     const nodes = new Nodes();
     const entry = { type: "file", ...stat("a"), size: 1, hash: hashOf(1) } as const;

@@ -8,7 +8,7 @@
  * (tree-builder.ts), so after a changed node both sides soon come to equal nodes again.
  */
 
-import { FormatError, sameBytes } from "./bytes.ts";
+import { FormatError, hex, sameBytes } from "./bytes.ts";
 import type { EntryStat, FileEntry, Reference, TreeEntry } from "./tree-entry.ts";
 import type { NodeSource } from "./tree-reader.ts";
 import { directoryRows, maxDepth } from "./tree-reader.ts";
@@ -44,7 +44,8 @@ export async function* diffTrees(
 ): AsyncGenerator<TreeChange> {
   if (before !== null && after !== null && sameBytes(before.id, after.id)) return;
   const [first] = behind?.names ?? [];
-  for await (const [old, now] of entryPairs(new Side(source, before, first), new Side(source, after, first))) {
+  const pairs = entryPairs(source, new Side(source, before, first), new Side(source, after, first));
+  for await (const [old, now] of aheadOf(source, pairs)) {
     const name = now === null ? old.name : now.name;
     const child = joinPath(path, name);
     // The entry of the place itself, or one above it, came before.
@@ -76,8 +77,32 @@ const noBytes = new Uint8Array(0);
 
 type EntryPair = readonly [TreeEntry, null] | readonly [TreeEntry, TreeEntry] | readonly [null, TreeEntry];
 
+/** Pairs that are looked at before the first of them is compared. A page of differences needs fewer. */
+const pairsAhead = 256;
+
+/** The same pairs. The directories of several that follow each other are announced together, so that their nodes are not waited for one by one. */
+async function* aheadOf(source: NodeSource, pairs: AsyncIterable<EntryPair>): AsyncGenerator<EntryPair> {
+  let batch: EntryPair[] = [];
+  for await (const pair of pairs) {
+    batch.push(pair);
+    if (batch.length < pairsAhead) continue;
+    await source.openAhead?.(batch.flatMap(differentRoots));
+    yield* batch;
+    batch = [];
+  }
+  await source.openAhead?.(batch.flatMap(differentRoots));
+  yield* batch;
+}
+
+/** The roots that are read when the pair is compared. */
+function differentRoots([old, now]: EntryPair): readonly Reference[] {
+  const [before, after] = [old === null ? null : rootOf(old), now === null ? null : rootOf(now)];
+  if (before !== null && after !== null && sameBytes(before.id, after.id)) return [];
+  return [before, after].filter((root) => root !== null);
+}
+
 /** The entries of both sides by name, without those in nodes that both sides have. */
-async function* entryPairs(old: Side, now: Side): AsyncGenerator<EntryPair> {
+async function* entryPairs(source: NodeSource, old: Side, now: Side): AsyncGenerator<EntryPair> {
   for (;;) {
     const [a, b] = [old.next, now.next];
     if (a === null && b === null) return;
@@ -90,6 +115,7 @@ async function* entryPairs(old: Side, now: Side): AsyncGenerator<EntryPair> {
       }
       if (step !== "take") {
         for (const side of step) await side.expand();
+        if (step.length === 2) await source.openAhead?.(nodesOfOne(old, now));
         continue;
       }
     }
@@ -164,6 +190,13 @@ class Side {
     return this.#rest.at(-1) ?? null;
   }
 
+  /** The nodes that are still to come and were not read, by their id. */
+  nodes(): ReadonlyMap<string, Reference> {
+    const found = new Map<string, Reference>();
+    for (const row of this.#rest) if (row.kind === "node") found.set(hex(row.node.reference.id), row.node.reference);
+    return found;
+  }
+
   /** Whether everything that is still to come has greater names. */
   isPast(name: Uint8Array | null): boolean {
     return name !== null && this.#lastName !== null && Buffer.compare(name, this.#lastName) <= 0;
@@ -193,6 +226,15 @@ class Side {
       else this.#rest.push({ kind: "node", node: { ...row, depth: depth + 1 } });
     }
   }
+}
+
+/** Nodes that are still to come on one side and not on the other. */
+function nodesOfOne(old: Side, now: Side): readonly Reference[] {
+  const [before, after] = [old.nodes(), now.nodes()];
+  return [
+    ...[...before].filter(([id]) => !after.has(id)).map(([, reference]) => reference),
+    ...[...after].filter(([id]) => !before.has(id)).map(([, reference]) => reference),
+  ];
 }
 
 function rootOf(entry: TreeEntry): Reference | null {

@@ -13,6 +13,8 @@ export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
   /** Announces the nodes that are read next, so that the source may look them up together. */
   prefetch?(references: readonly Reference[]): Promise<void>;
+  /** As `prefetch`, and the source may read them too, at the same time. */
+  openAhead?(references: readonly Reference[]): Promise<void>;
 }
 
 /** Called with every list node that is read. */

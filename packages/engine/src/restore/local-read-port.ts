@@ -16,9 +16,16 @@ import { SettledSessions } from "./settled-sessions.ts";
 /** Opened sessions in the cache: a content key and a binding of 32 bytes each. */
 const maxSessions = 4096;
 
+interface OpenedSession {
+  readonly contentKey: Uint8Array;
+  readonly binding: Uint8Array;
+}
+
 export class LocalReadPort implements ReadPort {
   readonly #vault: ReadableVault;
-  readonly #sessions = new LruCache<number, { contentKey: Uint8Array; binding: Uint8Array }>(maxSessions);
+  readonly #sessions = new LruCache<number, OpenedSession>(maxSessions);
+  /** Sessions that are being opened: frames of one session are read at the same time. */
+  readonly #opening = new Map<number, Promise<OpenedSession | string>>();
   readonly #settledSessions: SettledSessions;
   readonly keys: ReadKeys;
 
@@ -59,12 +66,20 @@ export class LocalReadPort implements ReadPort {
   }
 
   async #frameKey(frame: SealedFrame): Promise<FrameKey | string> {
-    const session = this.#sessions.get(frame.session) ?? (await this.#openSession(frame.session));
+    const session = this.#sessions.get(frame.session) ?? (await this.#openOnce(frame.session));
     if (typeof session === "string") return session;
     return { key: frameKey(session.contentKey, frame), binding: session.binding };
   }
 
-  async #openSession(session: number): Promise<{ contentKey: Uint8Array; binding: Uint8Array } | string> {
+  #openOnce(session: number): Promise<OpenedSession | string> {
+    const known = this.#opening.get(session);
+    if (known !== undefined) return known;
+    const opening = this.#openSession(session).finally(() => this.#opening.delete(session));
+    this.#opening.set(session, opening);
+    return opening;
+  }
+
+  async #openSession(session: number): Promise<OpenedSession | string> {
     const stored = await this.#vault.catalog.session(session);
     if (stored === null) return "the catalog does not have its session";
     try {

@@ -47,7 +47,7 @@ async function run({ scale, rounds, log, traceFile }: BenchOptions, cleanups: ((
   const browser = await openBrowser({ after: (close) => void cleanups.push(close) }, executable);
   const { page, misdeeds } = await openPage(browser, setup.url, { locale: "tr-TR" });
   await page.setViewportSize({ width: 1440, height: 900 });
-  const warm = new TracedPage(page, log);
+  const warm = await TracedPage.open(page, log);
   await warm.prepare();
   await signIn(page, setup);
   // The first way loads the files of the page and fills the caches of the service and of PostgreSQL.
@@ -57,7 +57,7 @@ async function run({ scale, rounds, log, traceFile }: BenchOptions, cleanups: ((
   const traces: Trace[] = [];
   const scrolls: Scrolled[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const traced = new TracedPage(page, log);
+    const traced = await TracedPage.open(page, log);
     const isTraced = traceFile !== undefined && round === rounds;
     if (isTraced) await browser.startTracing(page, { path: traceFile });
     await walk({ traced, url: setup.url, office, scale });

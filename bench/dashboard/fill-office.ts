@@ -102,13 +102,31 @@ interface Sending {
 
 type Send = (method: string, path: string, sending: Sending) => Promise<Readonly<Record<string, unknown>>>;
 
-/** The program of the office. Filling takes less time than its token lives. */
+/** A token lives for a quarter of an hour. */
+const tokenAgeMs = 5 * 60_000;
+
+/** A service that refuses a request so often is broken, not busy. */
+const maxAgain = 20;
+const againMs = 500;
+
+/** The program of the office. On a busy machine filling takes longer than a token lives, and the service asks to come again. */
 async function sender(setup: MeasuredSetup): Promise<Send> {
   const agent = keptConnections(setup.ca);
-  const auth = await setup.authorization();
+  let token = { auth: await setup.authorization(), since: performance.now() };
+  const headersOf = async (type: string) => {
+    if (performance.now() - token.since > tokenAgeMs)
+      token = { auth: await setup.authorization(), since: performance.now() };
+    return { ...token.auth, "content-type": type };
+  };
   return async (method, path, { json, body = Buffer.from(JSON.stringify(json)) }) => {
-    const headers = { ...auth, "content-type": json === undefined ? "application/x-tar" : "application/json" };
-    const answer = await sendHttp1(`${setup.url}${path}`, setup.ca, { method, headers, body }, agent);
+    const type = json === undefined ? "application/x-tar" : "application/json";
+    const send = async () =>
+      sendHttp1(`${setup.url}${path}`, setup.ca, { method, headers: await headersOf(type), body }, agent);
+    let answer = await send();
+    for (let again = 0; answer.status === 503 && again < maxAgain; again++) {
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+      answer = await send();
+    }
     if (answer.status !== 201) throw new Error(`${method} ${path} was answered ${answer.status}: ${answer.body}`);
     return JSON.parse(answer.body.toString()) as Record<string, unknown>;
   };

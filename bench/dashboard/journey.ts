@@ -150,6 +150,8 @@ async function browser({ traced, url, office, scale }: Journey): Promise<void> {
       letter,
       shown,
     );
+    // The first letter shows what is found so far; a line says how many entries were read until all are.
+    if (at === 0) await traced.wait("folder: all entries read for the filter", `!(${has(".tree-note")})`);
   }
 }
 
@@ -200,52 +202,33 @@ async function audit({ traced }: Journey): Promise<void> {
 
 async function otherScreens({ traced }: Journey): Promise<void> {
   const { page } = traced;
-  await traced.click(
-    "restores: open",
-    place(page, "Geri yüklemeler"),
-    screen("Geri yüklemeler", ".content > *:not(.skeleton)"),
-  );
-  await traced.click(
-    "sources: open",
-    place(page, "Kaynaklar ve cihazlar"),
-    screen("Kaynaklar ve cihazlar", ".sources table tbody tr"),
-  );
+  const open = (name: string, title: string, content: string) =>
+    traced.click(`${name}: open`, place(page, title), screen(title, content));
+  const anything = ".content > *:not(.skeleton)";
+  await open("restores", "Geri yüklemeler", anything);
+  const rows = ".sources table tbody tr";
+  await open("sources", "Kaynaklar ve cihazlar", rows);
   await traced.scroll("sources", ".sources table", rowsOfTable, 6_000, perFrame);
   await page.evaluate("scrollTo(0, 0)");
   await page.locator("main input[type=search]").click();
   await traced.press(
     "sources: filter by name",
     "z",
-    `document.querySelectorAll(".sources table tbody tr").length > 0 && [...document.querySelectorAll(".sources table tbody tr")].every((row) => row.textContent.toLowerCase().includes("z"))`,
+    all(
+      has(rows),
+      `[...document.querySelectorAll(${text(rows)})].every((row) => row.textContent.toLowerCase().includes("z"))`,
+    ),
   );
-  await traced.click("webhooks: open", place(page, "Webhook"), screen("Webhook", ".content > *:not(.skeleton)"));
-  await traced.click(
-    "API clients: open",
-    place(page, "API istemcileri"),
-    screen("API istemcileri", ".content > *:not(.skeleton)"),
-  );
-  await traced.click(
-    "retention: open",
-    place(page, "Saklama ve doğrulama"),
-    screen("Saklama ve doğrulama", ".retention .rows .row"),
-  );
-  await traced.click(
-    "settings: open",
-    page.locator(".side-bar .place", { hasText: "Ayarlar" }),
-    screen("Ayarlar", ".settings-body input"),
-  );
-  const tab = (name: string) => page.locator(".settings-nav .place", { hasText: name });
-  await traced.click("settings: security", tab("Güvenlik"), says(".settings-body", "Kurtarma kodları"));
-  await traced.click(
-    "settings: team",
-    tab("Ekip"),
-    all(says(".top-aside", "Ekip"), has(".settings-body table tbody tr, .settings-body .row")),
-  );
-  await traced.click(
-    "settings: usage and limits",
-    tab("Kullanım"),
-    all(says(".top-aside", "Kullanım"), has(".settings-body table tbody tr")),
-  );
+  await open("webhooks", "Webhook", anything);
+  await open("API clients", "API istemcileri", anything);
+  await open("retention", "Saklama ve doğrulama", ".retention .rows .row");
+  await open("settings", "Ayarlar", ".settings-body input");
+  const tab = (name: string, title: string, shown: string) =>
+    traced.click(`settings: ${name}`, page.locator(".settings-nav .place", { hasText: title }), shown);
+  const list = has(".settings-body table tbody tr, .settings-body .row");
+  await tab("security", "Güvenlik", says(".settings-body", "Kurtarma kodları"));
+  await tab("team", "Ekip", all(says(".top-aside", "Ekip"), list));
+  await tab("usage and limits", "Kullanım", all(says(".top-aside", "Kullanım"), has(".settings-body table tbody tr")));
 }
 
 /** Screens that were open before show what they had. */

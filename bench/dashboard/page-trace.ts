@@ -35,6 +35,10 @@ export const pageTrace = `(() => {
   };
   globalThis.benchTrace = {
     load: (isShown) => new Promise((resolve) => untilPainted(isShown, (end) => resolve(about(0, end)))),
+    wait(isShown) {
+      const start = performance.now();
+      return new Promise((resolve) => untilPainted(isShown, (end) => resolve(about(start, end))));
+    },
     arm(kind, isShown) {
       if (isShown()) throw new Error("what the input should bring is there before it");
       const own = { kind, start: null, result: null };

@@ -1,6 +1,6 @@
 /** A page whose interactions are measured, and the hand of the person in front of it. */
 
-import type { Locator, Page } from "playwright-core";
+import type { CDPSession, Locator, Page } from "playwright-core";
 import { pageTrace } from "./page-trace.ts";
 
 /** Of one interaction. */
@@ -8,6 +8,8 @@ export interface Trace {
   readonly name: string;
   readonly ms: number;
   readonly targetMs: number;
+  /** CPU time of the page's main thread meanwhile: other work on the machine does not change it. */
+  readonly cpuMs: number;
   readonly longestTaskMs: number;
   readonly requests: readonly { readonly path: string; readonly from: number; readonly to: number }[];
 }
@@ -28,10 +30,12 @@ const hoverMs = 200;
 const restMs = 300;
 
 /** Then an interaction counts as one that does not end. */
-const longestWaitMs = 10_000;
+const longestWaitMs = 30_000;
 
 /** The design: what takes longer is seen as a delay. */
 const targetMs = 100;
+/** What a person waits for with progress in view: after ten seconds attention goes elsewhere. */
+const progressTargetMs = 10_000;
 /** The design, for a page that the browser has in its cache. */
 const firstPaintTargetMs = 1_000;
 
@@ -43,10 +47,18 @@ export class TracedPage {
   readonly failures: string[] = [];
 
   readonly #log: (line: string) => void;
+  readonly #debugger: CDPSession;
 
-  constructor(page: Page, log: (line: string) => void) {
+  private constructor(page: Page, session: CDPSession, log: (line: string) => void) {
     this.page = page;
+    this.#debugger = session;
     this.#log = log;
+  }
+
+  static async open(page: Page, log: (line: string) => void): Promise<TracedPage> {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    return new TracedPage(page, session, log);
   }
 
   async prepare(): Promise<void> {
@@ -56,8 +68,10 @@ export class TracedPage {
 
   /** Loads an address; counted from the request to the paint of what must be there. */
   async load(name: string, url: string, shown: string): Promise<void> {
-    await this.page.goto(url, { waitUntil: "commit" });
-    this.#add(name, firstPaintTargetMs, await this.#ended(`benchTrace.load(() => ${shown})`, shown));
+    await this.#count(name, firstPaintTargetMs, async () => {
+      await this.page.goto(url, { waitUntil: "commit" });
+      return this.#ended(`benchTrace.load(() => ${shown})`, shown);
+    });
     await this.rest();
   }
 
@@ -82,6 +96,14 @@ export class TracedPage {
   /** A key, or keys together as `Control+k`. */
   async press(name: string, key: string, shown: string): Promise<void> {
     await this.attempt(name, () => this.#measure(name, "keydown", shown, () => this.page.keyboard.press(key)));
+  }
+
+  /** Something that the page does after an input, with progress in view. */
+  async wait(name: string, shown: string): Promise<void> {
+    await this.attempt(name, async () => {
+      await this.#count(name, progressTargetMs, () => this.#ended(`benchTrace.wait(() => ${shown})`, shown));
+      await this.rest();
+    });
   }
 
   /** A list that moves by so much in every frame, as under a fast wheel: every frame must have a row at every height. */
@@ -119,8 +141,10 @@ export class TracedPage {
 
   async #measure(name: string, kind: string, shown: string, input: () => Promise<void>): Promise<void> {
     await this.page.evaluate(`benchTrace.arm(${JSON.stringify(kind)}, () => ${shown})`);
-    await input();
-    this.#add(name, targetMs, await this.#ended("benchTrace.result()", shown));
+    await this.#count(name, targetMs, async () => {
+      await input();
+      return this.#ended("benchTrace.result()", shown);
+    });
     await this.rest();
   }
 
@@ -133,8 +157,18 @@ export class TracedPage {
     return await Promise.race([found, late]).finally(() => clearTimeout(timer));
   }
 
-  #add(name: string, target: number, found: unknown): void {
-    this.traces.push({ name, targetMs: target, ...(found as Omit<Trace, "name" | "targetMs">) });
+  async #count(name: string, target: number, work: () => Promise<unknown>): Promise<void> {
+    const before = await this.#cpuMs();
+    const found = (await work()) as Omit<Trace, "name" | "targetMs" | "cpuMs">;
+    this.traces.push({ name, targetMs: target, cpuMs: (await this.#cpuMs()) - before, ...found });
+  }
+
+  /** Of the tasks of the page's main thread so far. */
+  async #cpuMs(): Promise<number> {
+    const { metrics } = await this.#debugger.send("Performance.getMetrics");
+    const seconds = metrics.find(({ name }) => name === "TaskDuration")?.value;
+    if (seconds === undefined) throw new Error("the browser does not count its tasks");
+    return seconds * 1000;
   }
 }
 

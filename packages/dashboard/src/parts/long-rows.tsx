@@ -6,8 +6,8 @@ import { type RefObject, startTransition, useEffect, useLayoutEffect, useRef, us
 /** Fewer rows are all in the page: the browser then finds text in them. */
 export const virtualFrom = 200;
 
-/** Rows of the first paint: more than a large screen shows. The others follow in the next frame. */
-const firstRows = 40;
+/** Rows of the first paint beyond the height of the window. The others follow in the next frame. */
+const firstOverscan = 2;
 
 /** Rows beyond the view: more than a quick turn of the wheel passes in a frame. */
 export const overscan = 20;
@@ -43,13 +43,13 @@ export function useLongRows<List extends HTMLElement, Row extends HTMLElement>(
     if (list.current !== null) setTop(Math.round(list.current.getBoundingClientRect().top + scrollY));
   });
   const isLong = count > virtualFrom;
-  const rows = useWindowVirtualizer<Row>({
-    ...{ count, overscan, scrollMargin: top, enabled: isLong },
-    estimateSize: () => rowHeight,
-  });
   const [isFirst, setFirst] = useState(true);
   useEffect(() => startTransition(() => setFirst(false)), []);
-  const few = isFirst ? Math.min(count, firstRows) : count;
+  const rows = useWindowVirtualizer<Row>({
+    ...{ count, overscan: isFirst ? firstOverscan : overscan, scrollMargin: top, enabled: isLong },
+    estimateSize: () => rowHeight,
+  });
+  const few = isFirst ? Math.min(count, Math.ceil(innerHeight / rowHeight) + firstOverscan) : count;
   const items = isLong ? rows.getVirtualItems() : [];
   const [first, last] = [items[0], items.at(-1)];
   const isNearEnd = isLong && (last?.index ?? 0) >= count - overscan;

@@ -3,6 +3,9 @@
  *
  *   npm run --silent bench:agent -- [--taxpayers 300] [--files 200] [--changed 20] [--delay 30]   nights of an office, one snapshot per taxpayer
  *   npm run --silent bench:agent -- --many 1000000      so many files, in folders of 1000 and in one folder, and a tenth of them before: peak memory
+ *                                                       [--one-folder] only in one folder, [--scan] with a bar, which counts the files first
+ *   npm run --silent bench:agent -- --bytes 200000000 [--rounds 5] [--also COMMAND]   first backups of so many bytes that do not compress, without delay and
+ *                                                       with it; with --also in turns with another agent, a file that `tools/bundle-agent.ts` made
  *
  * Prints wall and CPU times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service. CPU times are
  * those of the agent, of the service and of its database, with what it did in the background meanwhile; before each night the benchmark waits until nothing is
@@ -10,6 +13,7 @@
  */
 
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +26,7 @@ import { clientCredentials, createClient } from "../../sdks/typescript/src/index
 import { unlimited } from "../../tests/crash/testing/service-under-test.ts";
 import { bundleAgent } from "../../tools/bundle-agent.ts";
 import { cpuOfTree } from "../end-to-end/process-tree.ts";
-import { startDelayedLine } from "./delayed-line.ts";
+import { type DelayedLine, startDelayedLine } from "./delayed-line.ts";
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +35,11 @@ const { values } = parseArgs({
     changed: { type: "string", default: "20" },
     delay: { type: "string", default: "30" },
     many: { type: "string" },
+    "one-folder": { type: "boolean", default: false },
+    scan: { type: "boolean", default: false },
+    bytes: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    also: { type: "string" },
     profile: { type: "string" },
   },
 });
@@ -42,6 +51,12 @@ const profileOptions = values.profile === undefined ? [] : ["--cpu-prof", `--cpu
 
 /** The background is idle when it needs less than this share of a core. */
 const idleShare = 0.05;
+
+/** Of a file of `--bytes`. */
+const lineFileBytes = 5_000_000;
+
+/** Between two looks at the sizes of agent and service. */
+const sizesEveryMs = 2000;
 
 const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
 const cleanups: (() => unknown)[] = [];
@@ -58,7 +73,12 @@ async function main(): Promise<void> {
   const service = await startService();
   const line = await startDelayedLine(Number(new URL(service.url).port), Number(values.delay) / 2);
   cleanups.push(() => line.close());
-  const agent = await makeAgent(service, `https://127.0.0.1:${line.port}`);
+  const url = `https://127.0.0.1:${line.port}`;
+  const agent = await makeAgent(service, url, await bundleAgent(path.join(folder, "agent")));
+  if (values.bytes !== undefined) {
+    const agents = { agent, ...(values.also !== undefined && { also: await makeAgent(service, url, values.also) }) };
+    return firstBackups(service, line, agents, Number(values.bytes));
+  }
   if (values.many !== undefined) return manyFiles(service, agent, Number(values.many));
   await nights(service, agent);
 }
@@ -93,19 +113,29 @@ async function startService(): Promise<Service> {
   return { url, caFile: path.resolve(data, first.ca_file), clientId, clientSecret, pid: main.pid };
 }
 
-type Agent = (
-  ...args: readonly string[]
-) => Promise<{ seconds: number; cpuSeconds: number; peakMib: number; last: Record<string, unknown> }>;
+type Agent = (...args: readonly string[]) => Promise<{
+  seconds: number;
+  cpuSeconds: number;
+  peakMib: number;
+  seen: readonly Sizes[];
+  last: Record<string, unknown>;
+}>;
 
-async function makeAgent(service: Service, url: string): Promise<Agent> {
-  const command = await bundleAgent(path.join(folder, "agent"));
+/** Resident sizes in MiB, some seconds apart. */
+interface Sizes {
+  readonly agent: number;
+  readonly service: number;
+}
+
+async function makeAgent(service: Service, url: string, command: string): Promise<Agent> {
   const env = {
     ...{ PATH: process.env.PATH, HOME: folder, EMANET_URL: url, EMANET_CA_FILE: service.caFile },
     ...{ EMANET_CLIENT_ID: service.clientId, EMANET_CLIENT_SECRET: service.clientSecret },
   };
   return async (...args) => {
     const began = performance.now();
-    const child = spawn(process.execPath, [...profileOptions, command, ...args, "--json", "--quiet"], {
+    const quiet = values.scan ? [] : ["--quiet"];
+    const child = spawn(process.execPath, [...profileOptions, command, ...args, "--json", ...quiet], {
       env,
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -117,22 +147,41 @@ async function makeAgent(service: Service, url: string): Promise<Agent> {
       peakMib = Math.max(peakMib, peakOf(child.pid ?? 0));
       cpuSeconds = Math.max(cpuSeconds, cpuOfTree(child.pid ?? 0).all);
     }, 100);
+    const seen: Sizes[] = [];
+    const look = setInterval(() => {
+      seen.push({ agent: residentOf(child.pid ?? 0), service: residentOf(service.pid) });
+    }, sizesEveryMs);
     const [code] = await once(child, "close");
     clearInterval(watch);
+    clearInterval(look);
     if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}: ${stdout.slice(-500)}`);
     const last = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}") as Record<string, unknown>;
-    return { seconds: (performance.now() - began) / 1000, cpuSeconds, peakMib, last };
+    return { seconds: (performance.now() - began) / 1000, cpuSeconds, peakMib, seen, last };
   };
 }
 
 /** The largest resident size of a process so far, in MiB. */
 function peakOf(pid: number): number {
+  return sizeOf(pid, /VmHWM:\s+(\d+)/);
+}
+
+function residentOf(pid: number): number {
+  return sizeOf(pid, /VmRSS:\s+(\d+)/);
+}
+
+function sizeOf(pid: number, pattern: RegExp): number {
   try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+    return Number(pattern.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
   } catch {
     // It has just ended.
     return 0;
   }
+}
+
+/** The sizes after each tenth of the time. */
+function tenths(seen: readonly Sizes[], which: keyof Sizes): string {
+  const at = (tenth: number) => seen[Math.min(seen.length - 1, Math.floor((seen.length * tenth) / 10))]?.[which] ?? 0;
+  return Array.from({ length: 10 }, (_, i) => at(i + 1).toFixed(0)).join(" ");
 }
 
 /** Waits until the service does nothing. */
@@ -193,20 +242,57 @@ async function nights(service: Service, agent: Agent): Promise<void> {
   await night("quiet night");
 }
 
+/** Wall and CPU seconds of first backups, in turns: other work on the machine meets all of them. */
+async function firstBackups(
+  service: Service,
+  line: DelayedLine,
+  agents: Record<string, Agent>,
+  bytes: number,
+): Promise<void> {
+  const rows = new Map<string, { seconds: number; agentCpu: number; serviceCpu: number }[]>();
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const delayMs of [0, Number(values.delay)])
+      for (const [name, agent] of Object.entries(agents)) {
+        const from = path.join(folder, "from");
+        mkdirSync(from);
+        for (let written = 0, i = 0; written < bytes; written += lineFileBytes, i++)
+          writeFileSync(path.join(from, `${i}.bin`), randomBytes(Math.min(lineFileBytes, bytes - written)));
+        await idle(service);
+        line.setDelay(delayMs / 2);
+        const before = cpuOfTree(service.pid).all;
+        const { seconds, cpuSeconds } = await agent("backup", from, "--source", `line ${name} ${delayMs} ${round}`);
+        const serviceCpu = cpuOfTree(service.pid).all - before;
+        const key = `${delayMs} ms, ${name}`;
+        rows.set(key, [...(rows.get(key) ?? []), { seconds, agentCpu: cpuSeconds, serviceCpu }]);
+        console.log(
+          `${key}: ${seconds.toFixed(1)} s, CPU ${cpuSeconds.toFixed(1)} s agent, ${serviceCpu.toFixed(1)} s service`,
+        );
+        rmSync(from, { recursive: true });
+      }
+  for (const [key, runs] of [...rows].sort())
+    for (const which of ["seconds", "agentCpu", "serviceCpu"] as const) {
+      const sorted = runs.map((run) => run[which]).sort((a, b) => a - b);
+      const [least, median] = [sorted[0] ?? 0, sorted[Math.floor(sorted.length / 2)] ?? 0];
+      console.log(`${key}, ${which}: median ${median.toFixed(1)}, least ${least.toFixed(1)}`);
+    }
+}
+
 /** The same with a tenth of the files shows whether the memory of the service grows with their number. */
 async function manyFiles(service: Service, agent: Agent, most: number): Promise<void> {
   const shapes = { "folders of 1000": (i: number) => `${Math.floor(i / 1000)}`, "one folder": () => "tek" };
-  for (const [shape, folderOf] of Object.entries(shapes))
+  for (const [shape, folderOf] of Object.entries(shapes).slice(values["one-folder"] ? 1 : 0))
     for (const count of [most / 10, most]) {
       const from = path.join(folder, `${shape} ${count}`);
       for (let i = 0; i < count; i++)
         writeOld(path.join(from, folderOf(i), `fatura-${String(i).padStart(8, "0")}.xml`), `<a>${i}</a>`);
       for (const name of ["first backup", "again"]) {
         resetPeak(service.pid);
-        const { seconds, peakMib } = await agent("backup", from, "--source", `${shape} ${count}`);
+        const { seconds, peakMib, seen } = await agent("backup", from, "--source", `${shape} ${count}`);
         console.log(
           `${count} files in ${shape}, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB agent, ${peakOf(service.pid).toFixed(0)} MiB service`,
         );
+        if (seen.length >= 10)
+          console.log(`  after each tenth: agent ${tenths(seen, "agent")}, service ${tenths(seen, "service")} MiB`);
       }
       rmSync(from, { recursive: true });
     }

@@ -2,7 +2,7 @@
 
 /**
  * Kills the agent, the service and its database while the agent backs up a folder, at moments that a seed chooses. The next run finishes, at
- * most one pack is sent again, and the restore is byte for byte. What is sent is counted on the line between agent and service.
+ * most 16 MiB are sent again, and the restore is byte for byte. What is sent is counted on the line between agent and service.
  *
  * `npm run test:heavy` kills each of them 50 times. EMANET_KILL_SEED chooses other moments, EMANET_KILL_ROUNDS another number.
  */
@@ -14,6 +14,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { maxUnregisteredBytes } from "../../packages/agent/src/backup/service-destination.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { assertSameTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
@@ -27,10 +28,9 @@ import { World } from "./testing/world.ts";
 const { EMANET_KILL_SEED = "28", EMANET_KILL_ROUNDS = "50" } = process.env;
 const victims = ["agent", "service", "postmaster"] as const;
 const rounds = scaled(1, Number(EMANET_KILL_ROUNDS));
-/** Of a file. In the long form two or three packs change each time. */
+/** Of a file. In the long form about eight packs change each time. */
 const fileBytes = scaled(150_000, 5_000_000);
 const fileCount = 12;
-const packBytes = 16 * 1024 * 1024;
 /** What is sent for so many bytes: frames, packs and TLS add less than a hundredth. */
 const wireBytes = (bytes: number) => bytes * 1.01;
 /** Of one run: its offers, its tree, tokens and handshakes. */
@@ -130,7 +130,7 @@ async function strike(victim: (typeof victims)[number], world: World, pid: numbe
   }
 }
 
-test(`${rounds} kills each of agent, service and database: the next run finishes, sends at most one pack again, and the restore is byte for byte`, async (t) => {
+test(`${rounds} kills each of agent, service and database: the next run finishes, sends at most 16 MiB again, and the restore is byte for byte`, async (t) => {
   const cleanup = inReverse(t);
   const world = await World.open(cleanup, await temporaryFolder(cleanup));
   const machine = await Machine.open(cleanup, world);
@@ -153,7 +153,7 @@ test(`${rounds} kills each of agent, service and database: the next run finishes
       }
       const again = machine.line.takeSent() - wireBytes(written);
       mostAgain = Math.max(mostAgain, again);
-      const bound = wireBytes(packBytes) + (code === 0 ? 1 : 2) * otherBytes;
+      const bound = wireBytes(maxUnregisteredBytes) + (code === 0 ? 1 : 2) * otherBytes;
       assert.ok(again <= bound, `${victim} ${round}: ${again} bytes were sent again, at most ${bound} were expected`);
       await machine.assertRestores();
     }

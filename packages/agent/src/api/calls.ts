@@ -26,14 +26,20 @@ const once = { retries: { max: 0 } } as const;
  */
 export const patiently = { retries: { max: 10 } } as const;
 
-/** Sends the calls of one upload. */
-export function uploadCalls({ uploads }: EmanetClient, id: string): (call: UploadCall) => Promise<Uint8Array> {
-  return async (call) => {
+/**
+ * Sends the calls of one upload. A pack is sent again only when the service asks for it: one that cannot take it now, because its database is away, would
+ * get all of it each time.
+ */
+export function uploadCalls(
+  { uploads }: EmanetClient,
+  id: string,
+): (call: UploadCall, isRepeated: boolean) => Promise<Uint8Array> {
+  return async (call, isRepeated) => {
     try {
       if (call.operation !== "pack")
         return await bytesOf(uploads[call.operation]({ id, body: plain(call.body) }, once));
       const body = () => ReadableStream.from(call.chunks());
-      const headers = { "content-length": String(call.size) };
+      const headers = { "content-length": String(call.size), ...(isRepeated && { expect: "100-continue" }) };
       return await bytesOf(uploads.putPack({ id, name: call.name, body }, { ...once, headers }));
     } catch (error) {
       throw uploadError(error);

@@ -1,7 +1,7 @@
 /**
  * `fetch` over Node's HTTPS client, for the TypeScript client of the API. It differs from the built-in one where it matters to
- * an agent: it trusts one more certificate authority, keeps connections open, sends a body of known length at a limited speed
- * and reads answers in one piece. It follows no redirect.
+ * an agent: it trusts one more certificate authority, keeps connections open, sends a body of known length at a limited speed,
+ * with `Expect: 100-continue` not before the service asks for it, and reads answers in one piece. It follows no redirect.
  *
  * HTTP/1.1: one connection carries one pack at a time, which is faster than HTTP/2 in Node (docs/decisions/0602).
  */
@@ -34,6 +34,9 @@ const throttledChunkBytes = 16 * 1024;
 /** Bytes that are written at a time otherwise. A connection encrypts a copy of what it is given, so a pack is not given to it at once. */
 const chunkBytes = 256 * 1024;
 
+/** How long a body waits for `100 Continue`. The service answers a request within this time; a proxy may never pass the question on. */
+const continueMs = 30_000;
+
 /** An answer is at most a pack; a longer one is not from the service. */
 const maxAnswerBytes = 80 * 1024 * 1024;
 
@@ -64,7 +67,8 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
     const answered = answerOf(request);
     // A refusal may come before the body is sent. The answer decides then.
     answered.catch(() => undefined);
-    const isWhole = await write(request, body, throttle);
+    const isAsked = headers.expect === undefined || (await untilAsked(request));
+    const isWhole = isAsked && (await write(request, body, throttle));
     const { response, bytes } = await answered;
     // The service still expects the rest of the body on this connection.
     if (!isWhole) request.destroy();
@@ -92,6 +96,19 @@ function bodyOf(body: RequestInit["body"]): Body {
   if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (body instanceof ReadableStream) return body as ReadableStream<Uint8Array>;
   throw new TypeError("the agent sends texts, bytes and streams of bytes only");
+}
+
+/** Waits until the service asks for the body. Returns false if it answered, or the connection broke, before. */
+function untilAsked(request: http.ClientRequest): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), continueMs);
+    const end = (isAsked: boolean) => () => {
+      clearTimeout(timer);
+      resolve(isAsked);
+    };
+    request.once("continue", end(true));
+    for (const event of ["error", "response", "close"]) request.once(event, end(false));
+  });
 }
 
 /** Writes the body. Returns false if the answer came, or the connection broke, before its end. */

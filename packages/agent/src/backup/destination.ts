@@ -1,12 +1,14 @@
 /** Where a backup goes: the service or a local repository. */
 
-import type { FileCache, UploadTarget, Writer, WriterKeys } from "@emanet/engine/backup";
+import type { FileCache, UploadSettings, UploadTarget, Writer, WriterKeys } from "@emanet/engine/backup";
 
 /** A snapshot that was begun. */
 export interface BegunSnapshot {
   readonly keys: WriterKeys;
   readonly signer: Writer;
   readonly target: UploadTarget;
+  /** How packs are made and registered, for this target. */
+  readonly settings: Partial<UploadSettings>;
   readonly owner: string;
   /** The source as the manifest names it. */
   readonly sourceName: string;

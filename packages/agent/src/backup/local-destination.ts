@@ -1,4 +1,4 @@
-/** A backup to a local repository. */
+/** A backup to a local repository: packs go into its folder and rows into its catalog, by this process. */
 
 import { createHash } from "node:crypto";
 import path from "node:path";
@@ -7,6 +7,9 @@ import { stopHeapGrowth } from "@emanet/engine-cli";
 import type { AgentContext } from "../context.ts";
 import type { LocalPlace } from "../places/local-place.ts";
 import type { BegunSnapshot, Destination } from "./destination.ts";
+
+/** One pack: an interrupted run stores about that much again. */
+const unitBytes = 16 * 1024 * 1024;
 
 export function localDestination({ random }: AgentContext, place: LocalPlace): Destination {
   const { vault, writer, folder, catalog } = place.repository;
@@ -22,6 +25,7 @@ export function localDestination({ random }: AgentContext, place: LocalPlace): D
         keys: writerKeys(vault.keys),
         signer: writer,
         target: new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck }),
+        settings: { unitBytes },
         owner,
         sourceName: source,
         cache: new FileCache(path.join(folder, "caches", `${name}.sqlite`)),

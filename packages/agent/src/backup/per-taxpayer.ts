@@ -21,7 +21,7 @@ import { type SourceResult, storeResults } from "../state/source-results.ts";
 import type { SnapshotWishes } from "./destination.ts";
 import { packSpool } from "./pack-spool.ts";
 import { engineBackup } from "./run-backup.ts";
-import { openCache } from "./service-destination.ts";
+import { openCache, serviceSettings } from "./service-destination.ts";
 
 /**
  * Snapshots of one call. The API takes 300; uploads begin earlier with fewer, and a busy service answers in time. An account may make ten such calls in
@@ -207,6 +207,7 @@ async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpay
       begun: {
         ...writer,
         target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms), spool: packSpool(context) }),
+        settings: serviceSettings,
         ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", ""), cache },
       },
       ...{ wishes, pool, source: job.source, readsAll: run.readsAll, waitToStore },

@@ -87,9 +87,6 @@ async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnap
   }
 }
 
-/** Of a pack, which is kept until it is sent. */
-const packBytes = 16 * 1024 * 1024;
-
 export interface EngineBackup {
   readonly begun: BegunSnapshot;
   readonly wishes: SnapshotWishes;
@@ -112,8 +109,6 @@ export function engineBackup(context: AgentContext, backup: EngineBackup): Promi
       taxpayer: wishes.taxpayerId ?? undefined,
       externalReference: wishes.reference ?? undefined,
     },
-    // One pack is one unit: an interrupted run sends at most that much again.
-    settings: { packBytes, unitBytes: packBytes },
     cache: readsAll ? undefined : begun.cache,
   });
 }

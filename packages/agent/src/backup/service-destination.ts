@@ -14,6 +14,21 @@ import type { AgentContext } from "../context.ts";
 import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
 import { packSpool } from "./pack-spool.ts";
 
+/**
+ * What an interrupted run sends again at most. Two packs may be sent and not registered, so the line does not wait while the first is registered
+ * (docs/decisions/0633).
+ */
+export const maxUnregisteredBytes = 16 * 1024 * 1024;
+
+/** A pack is complete with the frame that reaches this size. A frame has up to 2 MiB and a bit, so two packs are within the bound. */
+const packBytes = 6 * 1024 * 1024;
+
+/** Two that are sent, and one that waits while another is filled. They are on disk. */
+const packsInFlight = 3;
+
+/** How the agent makes packs for the service. */
+export const serviceSettings = { packBytes, packsInFlight, unitBytes: packBytes, maxUnregisteredBytes };
+
 export function serviceDestination(context: AgentContext, connection: Connection): Destination {
   const { client, folder } = connection;
   let reported = Promise.resolve();
@@ -35,6 +50,7 @@ export function serviceDestination(context: AgentContext, connection: Connection
             pause: (ms) => context.wait(ms),
             spool: packSpool(context),
           }),
+          settings: serviceSettings,
           owner: agent.id,
           sourceName: snapshot.source.id,
           snapshotId: snapshot.id.replaceAll("-", ""),

@@ -37,7 +37,7 @@ import { abortableTarget } from "./abortable-target.ts";
 import { FileScheduler } from "./file-scheduler.ts";
 import { LazyUpload } from "./lazy-upload.ts";
 import { TreeWriter } from "./tree-writer.ts";
-import type { UploadSettings } from "./upload.ts";
+import type { UploadSettings } from "./upload-settings.ts";
 import type { UploadTarget } from "./upload-target.ts";
 import { renewEveryMs } from "./upload-target.ts";
 

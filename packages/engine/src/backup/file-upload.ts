@@ -20,7 +20,7 @@ import { probeBytes } from "../workers/cutter/page-files.ts";
 import { bundledBelowBytes } from "./bundles.ts";
 import { LazyUpload } from "./lazy-upload.ts";
 import { readPageLayout } from "./read-page-layout.ts";
-import type { UploadSettings } from "./upload.ts";
+import type { UploadSettings } from "./upload-settings.ts";
 import type { UploadTarget } from "./upload-target.ts";
 
 export { stripeBytes };

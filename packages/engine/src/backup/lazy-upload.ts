@@ -8,7 +8,9 @@ import type { Reference } from "../format/tree-entry.ts";
 import { nodeKeyOf } from "../format/vault-keys.ts";
 import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
-import type { Upload, UploadOptions, UploadSettings } from "./upload.ts";
+import type { Upload, UploadOptions } from "./upload.ts";
+import type { UploadSettings } from "./upload-settings.ts";
+import { defaultUploadSettings } from "./upload-settings.ts";
 
 export interface LazyUploadOptions extends Omit<UploadOptions, "settings"> {
   readonly settings?: Partial<UploadSettings> | undefined;
@@ -80,7 +82,7 @@ export class LazyUpload implements NodeSink {
   async #create(): Promise<Upload> {
     const { settings, waitToStore } = this.#options;
     if (waitToStore !== undefined) this.#endStoring = await waitToStore();
-    const { defaultUploadSettings, Upload: UploadClass } = await import("./upload.ts");
+    const { Upload: UploadClass } = await import("./upload.ts");
     if (this.#closed) {
       this.#end();
       throw new Error("the upload was closed before it was created");

@@ -1,7 +1,8 @@
 /**
  * An upload stores what the workers have cut. For every portion it asks the target which segments and blocks are stored,
- * allocates slots for new blocks, and writes recipes. It fills packs and registers them in *units*. An interrupted backup
- * loses at most one unit.
+ * allocates slots for new blocks, and writes recipes. It fills packs and registers them in *units*. What an interrupted backup
+ * has sent and not registered is sent again (`unregistered-packs.ts`). So that no segment waits long for its last blocks, all open frames are
+ * sealed once per unit.
  *
  * Order within a unit: first the data packs are durable, then the metadata pack with their recipes and block lists, then
  * the catalog gets the rows. So after a crash there may be packs without rows, but no rows without their pack.
@@ -32,6 +33,7 @@ import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { PortionPlan } from "../packing/slot-allocator.ts";
 import { SlotAllocator } from "../packing/slot-allocator.ts";
+import { UnregisteredPacks } from "../packing/unregistered-packs.ts";
 import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
 import { CutJobQueue } from "../workers/cut-job-queue.ts";
@@ -41,28 +43,19 @@ import { BlockTable } from "./block-table.ts";
 import { joinedSegment } from "./joined-segment.ts";
 import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
+import type { PendingSegment, PreparedUnit } from "./pending-unit.ts";
+import { tornBytes } from "./pending-unit.ts";
 import { RecentOrdinals } from "./recent-ordinals.ts";
 import type { QueriedSegment } from "./segment-queries.ts";
 import { fitIntoOffer, SegmentQueries } from "./segment-queries.ts";
+import type { UploadSettings } from "./upload-settings.ts";
 import type { ClientItem, FrameBlockList, SegmentAnswer, UploadTarget } from "./upload-target.ts";
-
-export interface UploadSettings {
-  /** Size at which a pack is complete. */
-  readonly packBytes: number;
-  /** How many full packs may be in flight (counted in bytes), in addition to the pack that is being filled. */
-  readonly packsInFlight: number;
-  /** A unit is registered after this many stored bytes. An interrupted backup stores at most this much again. */
-  readonly unitBytes: number;
-}
-
-export const defaultUploadSettings: UploadSettings = {
-  packBytes: 16 * 1024 * 1024,
-  packsInFlight: 1,
-  unitBytes: 64 * 1024 * 1024,
-};
 
 /** Size at which a metadata pack is complete. */
 const maxMetadataPackBytes = 4 * 1024 * 1024;
+
+/** Bytes of a small backup that go into one pack together with their metadata: browsing it reads little that it does not need. */
+const maxOnePackBytes = 8 * 1024 * 1024;
 
 /** New segments that may wait to be registered. A bound for backups that store few bytes for many segments. */
 const maxPendingSegments = 4096;
@@ -99,14 +92,6 @@ export interface UploadOptions {
   readonly settings: UploadSettings;
 }
 
-interface PendingSegment {
-  readonly item: ClientItem;
-  readonly frames: readonly number[];
-  readonly hooks: readonly bigint[];
-  /** The ordinal of the segment before it in the same file; 0 for the first. */
-  readonly previous: number;
-}
-
 export class Upload implements NodeSink {
   readonly #options: UploadOptions;
   readonly #jobs: CutJobQueue;
@@ -125,20 +110,31 @@ export class Upload implements NodeSink {
   readonly #nodeItems: ClientItem[] = [];
   /** Frames of this session that are not yet in a durable pack. */
   readonly #notDurable = new Set<number>();
+  /** Frames of durable packs that are not registered. */
+  readonly #notRegistered = new Set<number>();
   readonly #unregistered: DurablePack[] = [];
+  /** Units that were begun and are not registered. */
+  readonly #prepared = new Set<PreparedUnit>();
+  /** Null without a bound. */
+  readonly #sent: UnregisteredPacks | null;
   readonly nodeKey: Uint8Array;
   #nextN = 1;
   #nextUnit = 1;
   /** Bytes that were stored when the last unit was registered. */
   #unitBytes = 0;
-  /** Bytes that were stored when `finish` was called last. */
+  /** Bytes in full packs when `finish` was called last. */
   #finishedBytes = 0;
   /** Metadata goes into the data pack: what is left is so little that one pack holds everything. */
   #onePack = false;
+  /** Bytes in full packs when open frames were sealed last. */
+  #sealedBytes = 0;
   #decisions: Promise<void> = Promise.resolve();
-  /** The unit that is being registered, or the last one. */
+  /** The last unit that was begun or waits to begin. Units are registered one after the other. */
   #registering: Promise<void> = Promise.resolve();
-  #isRegistering = false;
+  /** What the next unit waits for: the metadata of the one before it is stored, and those before that are registered. */
+  #beforeUnit: Promise<unknown> = Promise.resolve();
+  /** A unit waits to begin. It will take everything that is durable then. */
+  #isUnitWaiting = false;
 
   constructor(options: UploadOptions) {
     this.#options = options;
@@ -153,7 +149,14 @@ export class Upload implements NodeSink {
       put: (name: string, body: AsyncIterable<Uint8Array>) => target.putPack(name, body),
     };
     this.nodeKey = nodeKeyOf(keys);
-    this.#dataPacks = new PackUploader(packs);
+    const { maxUnregisteredBytes } = settings;
+    const sent = maxUnregisteredBytes === null ? null : new UnregisteredPacks(maxUnregisteredBytes);
+    this.#sent = sent;
+    this.#dataPacks = new PackUploader({
+      ...packs,
+      ...(sent !== null && { mayEnd: (name, size) => this.#admit(sent, name, size) }),
+      onDurable: () => this.#onDurable(),
+    });
     // Metadata is a thousandth of the data: small packs, and only one at a time.
     const metadataPackBytes = Math.min(settings.packBytes, maxMetadataPackBytes);
     this.#metadataPacks = new PackUploader({
@@ -196,6 +199,10 @@ export class Upload implements NodeSink {
     return this.#dataPacks.storedBytes + this.#metadataPacks.storedBytes;
   }
 
+  get #fullBytes(): number {
+    return this.#dataPacks.fullBytes + this.#metadataPacks.fullBytes;
+  }
+
   /** Waits until a worker can take the job. `done` resolves when the job is cut and all its blocks have places. */
   async cut(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
     return this.#jobs.submit(plan);
@@ -231,13 +238,18 @@ export class Upload implements NodeSink {
   async finish(): Promise<void> {
     await this.#decisions;
     await this.#jobs.waitForJobs();
-    await this.#jobs.flush((workerIndex) => this.#slots.sealAll(workerIndex));
+    this.#jobs.seal((workerIndex) => this.#slots.sealAll(workerIndex));
+    await this.#jobs.waitForSeals();
     await this.#registering;
     const openBytes = this.#dataPacks.openBytes + this.#metadataPacks.openBytes;
-    this.#onePack = this.storedBytes === this.#finishedBytes && openBytes < this.#options.settings.packBytes / 2;
-    await this.#registerUnit(true);
+    const mostBytes = Math.min(this.#options.settings.packBytes, maxOnePackBytes);
+    this.#onePack = this.#fullBytes === this.#finishedBytes && openBytes < mostBytes;
+    // A pack may wait until others are registered, so they are, as soon as they are durable.
+    if (!this.#onePack) await this.#dataPacks.drain();
+    await this.#startUnit(true);
+    await this.#registering;
     this.#onePack = false;
-    this.#finishedBytes = this.storedBytes;
+    this.#finishedBytes = this.#fullBytes;
   }
 
   /** Ends all jobs with this error. What waits for them rejects. */
@@ -311,7 +323,30 @@ export class Upload implements NodeSink {
     }
     await this.#dataPacks.waitForSpace();
     this.#jobs.append(workerIndex, portion, plan.appends(), ordinals);
+    if (this.#dataPacks.fullBytes - this.#sealedBytes >= this.#options.settings.unitBytes) this.#sealOpenFrames();
     if (this.#isUnitFull()) await this.#startUnit();
+  }
+
+  /** Only between two decisions: the blocks of a portion are appended to the frames that were open when it was decided. */
+  #sealOpenFrames(): void {
+    this.#sealedBytes = this.#dataPacks.fullBytes;
+    this.#jobs.seal((workerIndex) => this.#slots.sealAll(workerIndex));
+  }
+
+  /** Waits until a pack may be sent. What it waits for is registered. */
+  async #admit(sent: UnregisteredPacks, name: string, size: number): Promise<void> {
+    // Everything is registered with this pack.
+    if (this.#onePack) return;
+    const admitted = sent.admit(name, size);
+    this.#onDurable();
+    await admitted;
+  }
+
+  #onDurable(): void {
+    if (!this.#isUnitFull() && !(this.#sent?.isWaitedFor ?? false)) return;
+    this.#startUnit().catch(() => {
+      // The unit before it failed, which has ended the upload.
+    });
   }
 
   #isUnitFull(): boolean {
@@ -338,7 +373,7 @@ export class Upload implements NodeSink {
   async #addSegment(id: Uint8Array, runs: Recipe, hooks: readonly bigint[], previous: number): Promise<number> {
     const ordinal = await this.#ordinals.take();
     const item = { ordinal, kind: "segment", id: ownCopy(id), recipe: encodeRecipe(runs), recordFrame: 0 } as const;
-    this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks, previous });
+    this.#pending.set(hex(id), { item, recipe: runs, frames: framesOf(runs), hooks, previous });
     this.#ownSegments.set(id, ordinal);
     return ordinal;
   }
@@ -370,24 +405,45 @@ export class Upload implements NodeSink {
     return recipe.take();
   }
 
-  /** Registers a unit while further portions are decided. Waits for the unit before it. */
-  async #startUnit(): Promise<void> {
-    while (this.#isRegistering) await this.#registering;
-    this.#isRegistering = true;
-    this.#registering = this.#registerUnit(false).finally(() => {
-      this.#isRegistering = false;
-    });
-    this.#registering.catch((error: unknown) => this.#jobs.fail(error));
+  /**
+   * Registers a unit, while further portions are decided and while the one before it is registered. Resolves when it has begun; if another one waits to
+   * begin, when that one has ended its first half.
+   */
+  async #startUnit(everything = false): Promise<void> {
+    const before = this.#beforeUnit;
+    if (everything || !this.#isUnitWaiting) {
+      this.#isUnitWaiting = true;
+      const prepared = before.then(() => {
+        this.#isUnitWaiting = false;
+        return this.#prepareUnit(everything);
+      });
+      const registeredBefore = this.#registering;
+      const registering = Promise.all([prepared, registeredBefore]).then(([unit]) => this.#register(unit));
+      registering.catch((error: unknown) => {
+        this.#jobs.fail(error);
+        this.#dataPacks.fail(error);
+      });
+      this.#registering = registering;
+      this.#beforeUnit = Promise.all([prepared, registeredBefore]);
+      this.#beforeUnit.catch(() => {
+        // `#registering` rejects with it.
+      });
+    }
+    await before;
   }
 
-  /** Registers a unit. With `everything`, all packs are made durable first; otherwise only what is durable is registered. */
-  async #registerUnit(everything: boolean): Promise<void> {
+  /**
+   * The first half of a unit: its metadata is stored. With `everything`, all packs are made durable first; otherwise only what is durable is in the unit.
+   */
+  async #prepareUnit(everything: boolean): Promise<PreparedUnit> {
     this.#slots.blockListBytes = 0;
     this.#unitBytes = this.storedBytes;
     this.#addDurable(this.#dataPacks.takeDurable());
     const ready = [...this.#pending].filter(
       ([, { frames }]) => everything || !frames.some((frame) => this.#notDurable.has(frame)),
     );
+    const prepared: PreparedUnit = { unit: null, segments: ready.map(([, segment]) => segment), packs: [] };
+    this.#prepared.add(prepared);
     const items: ClientItem[] = [];
     for (const [key, { item, hooks }] of ready) {
       const { ordinal, id, recipe } = item;
@@ -410,12 +466,30 @@ export class Upload implements NodeSink {
     // A data pack may have become durable after the block lists were written: it waits for the next unit.
     const isReady = ({ frames }: DurablePack) =>
       frames.every((each) => each.kind === "meta" || blockLists.has(each.frame));
-    const packs = this.#unregistered.filter(isReady).map(({ pack }) => pack);
+    prepared.packs = this.#unregistered.filter(isReady);
     this.#unregistered.splice(0, this.#unregistered.length, ...this.#unregistered.filter((pack) => !isReady(pack)));
-    if (packs.length === 0 && items.length === 0 && nodes.length === 0) return;
+    if (prepared.packs.length === 0 && items.length === 0 && nodes.length === 0) return prepared;
     const number = this.#nextUnit++;
-    const unit = { number, packs, blockLists: [...blockLists.values()], items: [...items, ...nodes], hooks, follows };
-    await this.#options.target.register(unit);
+    const packs = prepared.packs.map(({ pack }) => pack);
+    prepared.unit = {
+      ...{ number, packs, hooks, follows },
+      blockLists: [...blockLists.values()],
+      items: [...items, ...nodes],
+    };
+    return prepared;
+  }
+
+  /** The second half of a unit, after the units before it: its recipes may name their frames. */
+  async #register(prepared: PreparedUnit): Promise<void> {
+    const { unit, packs } = prepared;
+    if (unit !== null) await this.#options.target.register(unit);
+    this.#prepared.delete(prepared);
+    for (const { frames } of packs) for (const { frame } of frames) this.#notRegistered.delete(frame);
+    if (this.#sent === null) return;
+    const segments = [...this.#pending.values(), ...[...this.#prepared].flatMap((each) => each.segments)];
+    const isRegistered = (frame: number) => !this.#notDurable.has(frame) && !this.#notRegistered.has(frame);
+    const torn = tornBytes(segments, this.#options.session.header.session, isRegistered);
+    this.#sent.registered(unit?.packs ?? [], torn);
   }
 
   /** Writes copies of the block lists of durable frames into metadata frames. */
@@ -435,7 +509,10 @@ export class Upload implements NodeSink {
   #addDurable(packs: readonly DurablePack[]): void {
     for (const pack of packs) {
       this.#unregistered.push(pack);
-      for (const { frame } of pack.frames) this.#notDurable.delete(frame);
+      for (const { frame } of pack.frames) {
+        this.#notDurable.delete(frame);
+        this.#notRegistered.add(frame);
+      }
     }
   }
 }

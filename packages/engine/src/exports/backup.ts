@@ -6,6 +6,7 @@
 export type { BackupProgress, BackupResult } from "../backup/backup.ts";
 export { runBackup } from "../backup/backup.ts";
 export { LocalTarget } from "../backup/local-target.ts";
+export type { UploadSettings } from "../backup/upload-settings.ts";
 export type { UploadTarget } from "../backup/upload-target.ts";
 export { FileCache } from "../cache/file-cache.ts";
 export { type WriterKeys, writerKeys } from "../format/vault-keys.ts";

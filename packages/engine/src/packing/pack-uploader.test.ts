@@ -5,7 +5,7 @@ import { signerFromSeed } from "../format/signing.ts";
 import { createVaultKeys } from "../format/vault-keys.ts";
 import { authorityWriter } from "../format/writer-registration.ts";
 import { seededBytes, testContext, vaultId } from "../testing/test-environment.ts";
-import { PackUploader } from "./pack-uploader.ts";
+import { PackUploader, type PackUploaderOptions } from "./pack-uploader.ts";
 import { SharedFrameBuffers } from "./shared-frame-buffers.ts";
 
 const signer = signerFromSeed(Buffer.alloc(32, 9));
@@ -18,7 +18,7 @@ interface Put {
   readonly answer: PromiseWithResolvers<void>;
 }
 
-function openUploader(packsInFlight = 1) {
+function openUploader(packsInFlight = 1, more: Partial<PackUploaderOptions> = {}) {
   const ctx = testContext(1);
   const writer = authorityWriter(signer, vaultId);
   const { header } = startSession(ctx, createVaultKeys(ctx, vaultId), writer, { session: 1, nonce: 1 });
@@ -35,6 +35,7 @@ function openUploader(packsInFlight = 1) {
       puts.push({ name, body: body[Symbol.asyncIterator](), answer });
       return answer.promise;
     },
+    ...more,
   });
   return { uploader, puts };
 }
@@ -133,4 +134,59 @@ test("a reader of a pack whose put is over gets an error and not the end of the 
   puts[0]?.answer.reject(new Error("timed out"));
   await assert.rejects(uploader.drain(), /timed out/);
   await assert.rejects(readAll(bodyOf(puts[0])), /is over/);
+});
+
+test("a body ends when its pack may end; the producer goes on meanwhile", async () => {
+  const permits: PromiseWithResolvers<void>[] = [];
+  const asked: string[] = [];
+  const mayEnd = (name: string) => {
+    asked.push(name);
+    const permit = Promise.withResolvers<void>();
+    permits.push(permit);
+    return permit.promise;
+  };
+  let durable = 0;
+  const { uploader, puts } = openUploader(2, { mayEnd, onDurable: () => durable++ });
+  for (const frame of [1, 2]) uploader.add("data", frame, 0, seededBytes(frame)(packBytes));
+  await uploader.waitForSpace();
+  const bodies = puts.map((put) => readAll(bodyOf(put)));
+  assert.deepEqual(
+    asked,
+    puts.map(({ name }) => name),
+  );
+  assert.ok(await isWaiting(Promise.race(bodies)));
+  permits[1]?.resolve();
+  assert.ok(((await bodies[1])?.length ?? 0) > packBytes);
+  assert.ok(await isWaiting(Promise.race([bodies[0]])));
+  permits[0]?.resolve();
+  await bodies[0];
+  for (const { answer } of puts) answer.resolve();
+  await uploader.drain();
+  assert.equal(durable, 2);
+});
+
+test("a failure ends the packs that wait for their end: nothing waits for ever", async () => {
+  for (const failing of ["another pack", "the caller", "the permit"]) {
+    const permit = Promise.withResolvers<void>();
+    const mayEnd = (_name: string, size: number) =>
+      size > packBytes * 1.5 || size < packBytes ? permit.promise : Promise.resolve();
+    const { uploader, puts } = openUploader(4, { mayEnd });
+    uploader.add("data", 1, 0, seededBytes(1)(packBytes));
+    uploader.add("data", 2, 0, seededBytes(2)(packBytes * 2));
+    uploader.add("data", 3, 0, seededBytes(3)(1000));
+    const bodies = puts.map((put) => readAll(bodyOf(put)));
+    for (const body of bodies) body.catch(() => undefined);
+    if (failing === "another pack") puts[0]?.answer.reject(new Error("disk full"));
+    else if (failing === "the caller") uploader.fail(new Error("disk full"));
+    else permit.reject(new Error("disk full"));
+    await assert.rejects(bodies[1] ?? Promise.resolve(), /has failed/);
+    puts[1]?.answer.reject(new Error("no body"));
+    puts[0]?.answer.resolve();
+    // The third pack was not full before.
+    const drained = uploader.drain();
+    await assert.rejects(bodies[2] ?? Promise.resolve(), /has failed/);
+    puts[2]?.answer.reject(new Error("no body"));
+    await assert.rejects(drained, /disk full/);
+    await assert.rejects(uploader.waitForSpace(), /disk full/);
+  }
 });

@@ -7,7 +7,8 @@
  *   3. `frame-sealer.ts` compresses and encrypts a full frame. `shared-frame-buffers.ts` holds sealed frames of workers.
  *   4. `metadata-writer.ts` does the same for tree nodes, recipes and copies of block lists.
  *   5. `PackUploader` appends sealed frames to a pack. `pack-stream.ts` is the pack's bytes while the store reads them.
- *   6. `catalog-rows.ts` makes the rows that register durable packs.
+ *   6. `unregistered-packs.ts` bounds what is sent and not registered.
+ *   7. `catalog-rows.ts` makes the rows that register durable packs.
  *
  * The upload of a pack starts with its first frame, so a frame is in memory only until the store has read it. The
  * producer waits in `waitForSpace`: until the store has read enough, and until enough packs are durable. What is not
@@ -40,6 +41,10 @@ export interface PackUploaderOptions {
   /** How many packs' worth of bytes may be in flight, in addition to the pack that is being filled. */
   readonly packsInFlight: number;
   random(length: number): Uint8Array;
+  /** Called when a pack is full; its body ends when this resolves. Without it a body ends at once. */
+  mayEnd?(name: string, size: number): Promise<void>;
+  /** Called when a pack is durable. */
+  onDurable?(): void;
   /** Stores the body when it ends, and nothing if it fails. */
   put(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
 }
@@ -53,12 +58,16 @@ export class PackUploader {
   readonly #options: PackUploaderOptions;
   readonly #inFlight = new Map<OpenPack, Promise<void>>();
   readonly #durable: DurablePack[] = [];
+  /** Full packs whose bodies may not end yet. */
+  readonly #waiting = new Set<PackStream>();
   #open: OpenPack | null = null;
   #failure: unknown = null;
   #abandoned = false;
   #progress = Promise.withResolvers<void>();
   /** Bytes in packs that are durable. */
   storedBytes = 0;
+  /** Bytes in packs that are full, durable or not. */
+  fullBytes = 0;
 
   constructor(options: PackUploaderOptions) {
     this.#options = options;
@@ -90,8 +99,31 @@ export class PackUploader {
     if (this.#open === null) return;
     const { pack, stream } = this.#open;
     this.#open = null;
-    stream.push(pack.finish(this.#options.signer));
-    stream.end();
+    this.fullBytes += pack.size;
+    const end = () => {
+      stream.push(pack.finish(this.#options.signer));
+      stream.end();
+    };
+    if (this.#options.mayEnd === undefined) end();
+    else this.#endLater(stream, this.#options.mayEnd(pack.name, pack.size), end);
+  }
+
+  #endLater(stream: PackStream, permitted: Promise<void>, end: () => void): void {
+    this.#waiting.add(stream);
+    permitted.then(
+      () => this.#waiting.delete(stream) && end(),
+      (error: unknown) => this.fail(error),
+    );
+    // What it waits for does not come any more.
+    if (this.#failure !== null) this.fail(this.#failure);
+  }
+
+  /** Stores nothing more: packs that wait for their end fail, `waitForSpace` and `drain` throw the error. */
+  fail(error: unknown): void {
+    this.#failure ??= error;
+    for (const stream of this.#waiting) stream.fail(new Error("the upload has failed"));
+    this.#waiting.clear();
+    this.#notify();
   }
 
   #start(): OpenPack {
@@ -105,10 +137,9 @@ export class PackUploader {
         if (!stream.isReadToEnd) throw new Error("the store answered before it had the whole pack");
         this.#durable.push({ pack: pack.name, size: pack.size, frames: pack.frames });
         this.storedBytes += pack.size;
+        this.#options.onDurable?.();
       })
-      .catch((error: unknown) => {
-        this.#failure ??= error;
-      })
+      .catch((error: unknown) => this.fail(error))
       .finally(() => {
         stream.close();
         this.#inFlight.delete(opened);

@@ -41,6 +41,22 @@ test("a lost answer: the same request again, after pauses that grow and obey the
   assert.deepEqual(pauses, [500, 1000, 5000, 4000]);
 });
 
+test("a call is told whether it was sent before: a pack that is sent again may wait until the service asks for it", async () => {
+  const told: boolean[] = [];
+  const target = new RemoteTarget({
+    ctx: { random: () => Uint8Array.of(0) },
+    pause: async () => {},
+    call: async (_request, isRepeated) => {
+      told.push(isRepeated);
+      if (told.length % 3 !== 0) throw lost();
+      return doneAnswer("renew");
+    },
+  });
+  await target.renew();
+  await target.renew();
+  assert.deepEqual(told, [false, true, true, false, true, true]);
+});
+
 test("a service that stays away: ten attempts, then the error", async () => {
   const { target, calls, pauses } = failing(Array.from({ length: 20 }, () => lost()));
   await assert.rejects(target.renew(), AnswerLostError);

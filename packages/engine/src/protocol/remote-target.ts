@@ -39,9 +39,9 @@ export interface RemoteTargetOptions {
   readonly ctx: Pick<EngineContext, "random">;
   /**
    * Sends a request and returns the answer. Rejects with `AnswerLostError` if it may be repeated, and with the error of
-   * `errorOfRefusal` if the service refused it.
+   * `errorOfRefusal` if the service refused it. `isRepeated`: it was sent before and its answer was lost.
    */
-  readonly call: (request: UploadCall) => Promise<Uint8Array>;
+  readonly call: (request: UploadCall, isRepeated: boolean) => Promise<Uint8Array>;
   /** Waits. The system's timer if absent. */
   readonly pause?: ((ms: number) => Promise<void>) | undefined;
   /** A place outside memory for a pack; null where there is none now. Without it packs are in memory: 16 MiB each by default. */
@@ -147,7 +147,7 @@ export class RemoteTarget implements UploadTarget {
     const { call, pause = byTimer, ctx } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await call(request);
+        return await call(request, attempt > 1);
       } catch (error) {
         if (!(error instanceof AnswerLostError) || attempt >= maxAttempts) throw error;
         await pause(pauseAfter(attempt, error.retryAfterMs, ctx.random(1)[0] ?? 0));

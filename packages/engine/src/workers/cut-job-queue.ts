@@ -145,14 +145,18 @@ export class CutJobQueue {
     this.#throwFailure();
   }
 
-  /** Makes every worker seal its open frames, and waits for all sealed frames. */
-  async flush(appendsOf: (workerIndex: number) => readonly FrameAppend[]): Promise<void> {
+  /** Makes every worker seal its open frames. */
+  seal(appendsOf: (workerIndex: number) => readonly FrameAppend[]): void {
     for (const workerIndex of this.#pool.workers.keys()) {
       const appends = appendsOf(workerIndex);
       this.#pendingSeals += appends.length;
       if (appends.length > 0)
         this.#send(workerIndex, { type: "append", clientId: this.#clientId, portion: 0, appends });
     }
+  }
+
+  /** Waits for all frames that are being sealed. */
+  async waitForSeals(): Promise<void> {
     while (this.#pendingSeals > 0) await this.#waitForChange();
     this.#throwFailure();
   }

@@ -1,0 +1,22 @@
+/** How an upload fills packs and registers them. */
+
+export interface UploadSettings {
+  /** Size at which a pack is complete. */
+  readonly packBytes: number;
+  /** How many full packs may be in flight (counted in bytes), in addition to the pack that is being filled. */
+  readonly packsInFlight: number;
+  /** A unit is registered after this many stored bytes. */
+  readonly unitBytes: number;
+  /**
+   * Bytes of packs that may be sent and not registered: an interrupted backup sends at most this much again. For targets that collect a pack before they
+   * send it: a pack that must wait is whole but for its end.
+   */
+  readonly maxUnregisteredBytes: number | null;
+}
+
+export const defaultUploadSettings: UploadSettings = {
+  packBytes: 16 * 1024 * 1024,
+  packsInFlight: 1,
+  unitBytes: 64 * 1024 * 1024,
+  maxUnregisteredBytes: null,
+};

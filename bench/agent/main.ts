@@ -6,6 +6,7 @@
  *                                                       [--one-folder] only in one folder, [--scan] with a bar, which counts the files first
  *   npm run --silent bench:agent -- --bytes 200000000 [--rounds 5] [--also COMMAND]   first backups of so many bytes that do not compress, without delay and
  *                                                       with it; with --also in turns with another agent, a file that `tools/bundle-agent.ts` made
+ * `--agent COMMAND` runs such an agent instead of this one.
  *
  * Prints wall and CPU times of the first night, of a night on which some changed, and of a quiet one; and the peak memory of agent and service. CPU times are
  * those of the agent, of the service and of its database, with what it did in the background meanwhile; before each night the benchmark waits until nothing is
@@ -40,6 +41,7 @@ const { values } = parseArgs({
     bytes: { type: "string" },
     rounds: { type: "string", default: "5" },
     also: { type: "string" },
+    agent: { type: "string" },
     profile: { type: "string" },
   },
 });
@@ -56,7 +58,7 @@ const idleShare = 0.05;
 const lineFileBytes = 5_000_000;
 
 /** Between two looks at the sizes of agent and service. */
-const sizesEveryMs = 2000;
+const sizesEveryMs = 1000;
 
 const folder = mkdtempSync(path.join(tmpdir(), "emanet-agent-"));
 const cleanups: (() => unknown)[] = [];
@@ -74,7 +76,7 @@ async function main(): Promise<void> {
   const line = await startDelayedLine(Number(new URL(service.url).port), Number(values.delay) / 2);
   cleanups.push(() => line.close());
   const url = `https://127.0.0.1:${line.port}`;
-  const agent = await makeAgent(service, url, await bundleAgent(path.join(folder, "agent")));
+  const agent = await makeAgent(service, url, values.agent ?? (await bundleAgent(path.join(folder, "agent"))));
   if (values.bytes !== undefined) {
     const agents = { agent, ...(values.also !== undefined && { also: await makeAgent(service, url, values.also) }) };
     return firstBackups(service, line, agents, Number(values.bytes));
@@ -178,10 +180,13 @@ function sizeOf(pid: number, pattern: RegExp): number {
   }
 }
 
-/** The sizes after each tenth of the time. */
+/** The largest sizes in each tenth of the time. */
 function tenths(seen: readonly Sizes[], which: keyof Sizes): string {
-  const at = (tenth: number) => seen[Math.min(seen.length - 1, Math.floor((seen.length * tenth) / 10))]?.[which] ?? 0;
-  return Array.from({ length: 10 }, (_, i) => at(i + 1).toFixed(0)).join(" ");
+  const largest = (tenth: number) => {
+    const [from, to] = [tenth, tenth + 1].map((each) => Math.floor((seen.length * each) / 10));
+    return Math.max(...seen.slice(from, to).map((sizes) => sizes[which]));
+  };
+  return Array.from({ length: 10 }, (_, tenth) => largest(tenth).toFixed(0)).join(" ");
 }
 
 /** Waits until the service does nothing. */
@@ -286,13 +291,14 @@ async function manyFiles(service: Service, agent: Agent, most: number): Promise<
       for (let i = 0; i < count; i++)
         writeOld(path.join(from, folderOf(i), `fatura-${String(i).padStart(8, "0")}.xml`), `<a>${i}</a>`);
       for (const name of ["first backup", "again"]) {
+        await idle(service);
         resetPeak(service.pid);
         const { seconds, peakMib, seen } = await agent("backup", from, "--source", `${shape} ${count}`);
         console.log(
           `${count} files in ${shape}, ${name}: ${seconds.toFixed(1)} s, peak ${peakMib.toFixed(0)} MiB agent, ${peakOf(service.pid).toFixed(0)} MiB service`,
         );
         if (seen.length >= 10)
-          console.log(`  after each tenth: agent ${tenths(seen, "agent")}, service ${tenths(seen, "service")} MiB`);
+          console.log(`  most in each tenth: agent ${tenths(seen, "agent")}, service ${tenths(seen, "service")} MiB`);
       }
       rmSync(from, { recursive: true });
     }

@@ -12,6 +12,11 @@ export interface UploadSettings {
    * send it: a pack that must wait is whole but for its end.
    */
   readonly maxUnregisteredBytes: number | null;
+  /**
+   * A pack ends with so many bytes of block lists, however small it is. A million files of ten bytes are less than a pack, and their block lists are more than
+   * a message may have (docs/decisions/0641).
+   */
+  readonly maxBlockListBytes: number;
 }
 
 export const defaultUploadSettings: UploadSettings = {
@@ -19,4 +24,5 @@ export const defaultUploadSettings: UploadSettings = {
   packsInFlight: 1,
   unitBytes: 64 * 1024 * 1024,
   maxUnregisteredBytes: null,
+  maxBlockListBytes: 1024 * 1024,
 };

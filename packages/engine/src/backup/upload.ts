@@ -33,6 +33,7 @@ import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { PortionPlan } from "../packing/slot-allocator.ts";
 import { SlotAllocator } from "../packing/slot-allocator.ts";
+import { SmallPacks } from "../packing/small-packs.ts";
 import { UnregisteredPacks } from "../packing/unregistered-packs.ts";
 import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
@@ -57,14 +58,8 @@ const maxMetadataPackBytes = 4 * 1024 * 1024;
 /** Bytes of a small backup that go into one pack together with their metadata: browsing it reads little that it does not need. */
 const maxOnePackBytes = 8 * 1024 * 1024;
 
-/** New segments that may wait to be registered. A bound for backups that store few bytes for many segments. */
-const maxPendingSegments = 4096;
-
 /** New nodes that may wait to be registered: half a megabyte of a unit. A bound for backups of very many directories without files. */
 const maxPendingNodes = 8192;
-
-/** Block lists waiting to be registered; a bound for backups of very many tiny files. */
-const maxPendingBlockListBytes = 2 * 1024 * 1024;
 
 /**
  * The number of this session's tree nodes that are kept in memory by id. If a node occurs again after it was removed from
@@ -96,6 +91,7 @@ export class Upload implements NodeSink {
   readonly #options: UploadOptions;
   readonly #jobs: CutJobQueue;
   readonly #slots: SlotAllocator;
+  readonly #smallPacks: SmallPacks;
   readonly #metadata: MetadataWriter;
   readonly #dataPacks: PackUploader;
   readonly #metadataPacks: PackUploader;
@@ -174,6 +170,7 @@ export class Upload implements NodeSink {
     const nextN = () => this.#nextN++;
     const nextFrame = () => frameNumber(session.header.session, nextN());
     this.#slots = new SlotAllocator(nextN);
+    this.#smallPacks = new SmallPacks(this.#dataPacks, this.#slots, settings.maxBlockListBytes);
     this.#metadata = new MetadataWriter(mainThreadSealer(session), nextFrame, (frame, bytes) => {
       (this.#onePack ? this.#dataPacks : this.#metadataPacks).add("meta", frame, 0, bytes);
     });
@@ -217,7 +214,7 @@ export class Upload implements NodeSink {
     const stored = this.#ownSegments.get(id) ?? (await this.#nodeQueries.find(id)) ?? this.#ownSegments.get(id);
     if (stored !== undefined) return { ordinal: stored, id };
     const ordinal = await this.#addSegment(id, recipe, hooks, 0);
-    if (this.#isUnitFull()) await this.#startUnit();
+    if (this.#smallPacks.hasManyRecords() && !(await this.#smallPacks.end())) await this.#startUnit();
     return { ordinal, id };
   }
 
@@ -324,6 +321,7 @@ export class Upload implements NodeSink {
     await this.#dataPacks.waitForSpace();
     this.#jobs.append(workerIndex, portion, plan.appends(), ordinals);
     if (this.#dataPacks.fullBytes - this.#sealedBytes >= this.#options.settings.unitBytes) this.#sealOpenFrames();
+    if (this.#smallPacks.hasManyRecords() && !(await this.#smallPacks.end())) await this.#startUnit();
     if (this.#isUnitFull()) await this.#startUnit();
   }
 
@@ -343,19 +341,14 @@ export class Upload implements NodeSink {
   }
 
   #onDurable(): void {
-    if (!this.#isUnitFull() && !(this.#sent?.isWaitedFor ?? false)) return;
+    if (!this.#isUnitFull() && !this.#smallPacks.isWaiting && !(this.#sent?.isWaitedFor ?? false)) return;
     this.#startUnit().catch(() => {
       // The unit before it failed, which has ended the upload.
     });
   }
 
   #isUnitFull(): boolean {
-    const { unitBytes } = this.#options.settings;
-    return (
-      this.storedBytes - this.#unitBytes >= unitBytes ||
-      this.#pending.size >= maxPendingSegments ||
-      this.#slots.blockListBytes >= maxPendingBlockListBytes
-    );
+    return this.storedBytes - this.#unitBytes >= this.#options.settings.unitBytes;
   }
 
   /** Finds or allocates a place for every block of a new segment. Returns the segment's ordinal. */
@@ -375,6 +368,7 @@ export class Upload implements NodeSink {
     const item = { ordinal, kind: "segment", id: ownCopy(id), recipe: encodeRecipe(runs), recordFrame: 0 } as const;
     this.#pending.set(hex(id), { item, recipe: runs, frames: framesOf(runs), hooks, previous });
     this.#ownSegments.set(id, ordinal);
+    this.#smallPacks.newSegments++;
     return ordinal;
   }
 
@@ -436,7 +430,6 @@ export class Upload implements NodeSink {
    * The first half of a unit: its metadata is stored. With `everything`, all packs are made durable first; otherwise only what is durable is in the unit.
    */
   async #prepareUnit(everything: boolean): Promise<PreparedUnit> {
-    this.#slots.blockListBytes = 0;
     this.#unitBytes = this.storedBytes;
     this.#addDurable(this.#dataPacks.takeDurable());
     const ready = [...this.#pending].filter(
@@ -485,6 +478,7 @@ export class Upload implements NodeSink {
     if (unit !== null) await this.#options.target.register(unit);
     this.#prepared.delete(prepared);
     for (const { frames } of packs) for (const { frame } of frames) this.#notRegistered.delete(frame);
+    this.#smallPacks.registered(packs);
     if (this.#sent === null) return;
     const segments = [...this.#pending.values(), ...[...this.#prepared].flatMap((each) => each.segments)];
     const isRegistered = (frame: number) => !this.#notDurable.has(frame) && !this.#notRegistered.has(frame);

@@ -7,7 +7,7 @@
  *   3. `frame-sealer.ts` compresses and encrypts a full frame. `shared-frame-buffers.ts` holds sealed frames of workers.
  *   4. `metadata-writer.ts` does the same for tree nodes, recipes and copies of block lists.
  *   5. `PackUploader` appends sealed frames to a pack. `pack-stream.ts` is the pack's bytes while the store reads them.
- *   6. `unregistered-packs.ts` bounds what is sent and not registered.
+ *   6. `unregistered-packs.ts` bounds what is sent and not registered, `small-packs.ts` what waits for a pack to become full.
  *   7. `catalog-rows.ts` makes the rows that register durable packs.
  *
  * The upload of a pack starts with its first frame, so a frame is in memory only until the store has read it. The
@@ -94,9 +94,9 @@ export class PackUploader {
     if (pack.size >= this.#options.packBytes) this.finishPack();
   }
 
-  /** Completes the open pack, whatever its size. */
-  finishPack(): void {
-    if (this.#open === null) return;
+  /** Completes the open pack, whatever its size. Returns its name, or null if no pack is open. */
+  finishPack(): string | null {
+    if (this.#open === null) return null;
     const { pack, stream } = this.#open;
     this.#open = null;
     this.fullBytes += pack.size;
@@ -106,6 +106,7 @@ export class PackUploader {
     };
     if (this.#options.mayEnd === undefined) end();
     else this.#endLater(stream, this.#options.mayEnd(pack.name, pack.size), end);
+    return pack.name;
   }
 
   #endLater(stream: PackStream, permitted: Promise<void>, end: () => void): void {
@@ -123,12 +124,12 @@ export class PackUploader {
     this.#failure ??= error;
     for (const stream of this.#waiting) stream.fail(new Error("the upload has failed"));
     this.#waiting.clear();
-    this.#notify();
+    this.notify();
   }
 
   #start(): OpenPack {
     const pack = new PackBuilder(this.#options.kind, this.#options.random(16), this.#options.header);
-    const stream = new PackStream(() => this.#notify());
+    const stream = new PackStream(() => this.notify());
     const opened = { pack, stream };
     stream.push(pack.head);
     const uploading = this.#options
@@ -143,7 +144,7 @@ export class PackUploader {
       .finally(() => {
         stream.close();
         this.#inFlight.delete(opened);
-        this.#notify();
+        this.notify();
       });
     this.#inFlight.set(opened, uploading);
     return opened;
@@ -156,7 +157,12 @@ export class PackUploader {
 
   /** Waits until more frames may be added. Throws the error of a failed upload. */
   async waitForSpace(): Promise<void> {
-    while (this.#failure === null && this.#hasTooMuch()) await this.#progress.promise;
+    await this.waitUntil(() => !this.#hasTooMuch());
+  }
+
+  /** Waits for something that `notify` is called after. Throws the error of a failed upload. */
+  async waitUntil(isSo: () => boolean): Promise<void> {
+    while (this.#failure === null && !isSo()) await this.#progress.promise;
     if (this.#failure !== null) throw this.#failure;
   }
 
@@ -189,7 +195,8 @@ export class PackUploader {
     return waiting >= maxWaitingBytes || notDurable >= this.#options.packBytes * (this.#options.packsInFlight + 1);
   }
 
-  #notify(): void {
+  /** Lets those who wait look again. */
+  notify(): void {
     this.#progress.resolve();
     this.#progress = Promise.withResolvers();
   }

@@ -18,6 +18,9 @@ const largeBytes = 2 ** 30;
 /** What is left of a full disk: enough for some objects, not for an upload. */
 const leftBytes = 40_000;
 
+/** More writes in a row than uploads run at once. */
+const fillTries = 20;
+
 /** Ends with its standard input, also if the test is killed, and leaves nothing mounted then. */
 const mountWhileRead = 'mount -t tmpfs -o "size=$1" tmpfs "$2" && echo mounted && cat; umount --lazy "$2"';
 
@@ -37,8 +40,15 @@ export async function openDisk(cleanup: Cleanup, folder: string): Promise<Disk> 
     folder,
     isOwn,
     fill() {
-      const { blocks, bfree, bsize } = statfsSync(folder);
-      resize((blocks - bfree) * bsize + leftBytes);
+      for (let left = fillTries; ; left--) {
+        const { blocks, bfree, bsize } = statfsSync(folder);
+        try {
+          return resize((blocks - bfree) * bsize + leftBytes);
+        } catch (error) {
+          // An upload has written more meanwhile: no file system is made smaller than what is in it.
+          if (left === 0) throw error;
+        }
+      }
     },
     empty: () => resize(largeBytes),
   };

@@ -1,7 +1,4 @@
-/**
- * The drills of docs/DISASTER.md: the database is lost and only the object store and the master key are left; and a database of
- * yesterday meets a store of today.
- */
+/** A drill of docs/DISASTER.md: the database is lost, and only the object store and the master key are left. */
 
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
@@ -9,114 +6,14 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { repack, setRetention } from "@emanet/engine";
-import { rebuildIndexOf, recoverServiceOf } from "../../packages/server/src/commands.ts";
-import { readConfig } from "../../packages/server/src/config.ts";
+import { rebuildIndexOf } from "../../packages/server/src/commands.ts";
 import { recordAct } from "../../packages/server/src/retention/chain.ts";
-import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
-import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
-import { type Cleanup, type TestDatabase, testDatabase } from "../../packages/server/src/testing/database.ts";
-import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
+import { testDatabase } from "../../packages/server/src/testing/database.ts";
+import { signInAs } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
-import { type Sent, startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
+import { startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
-
-const settings = {
-  ...noSignInLimits,
-  EMANET_LIMIT_SNAPSHOTS_CREATE: "10000/60",
-  EMANET_LIMIT_SNAPSHOTS_CREATE_HOUR: "10000/60",
-};
-
-interface Kept {
-  readonly database: TestDatabase;
-  readonly dataDir: string;
-  readonly clock?: TestService["clock"];
-}
-
-/** A service, and a program of the demo account with the secret that it got at the first start. */
-async function startWith(t: Cleanup, kept: Kept) {
-  const service = await startTestService(t, { ...kept, settings });
-  const { demo } = await readFirstRun(kept.dataDir);
-  const form = `grant_type=client_credentials&client_id=${demo.client_id}&client_secret=${demo.client_secret}`;
-  const headers = { "content-type": "application/x-www-form-urlencoded" };
-  const answer = await service.send("POST", "/oauth2/token", { headers, body: form });
-  assert.equal(answer.status, 200, answer.body.toString());
-  const auth = { authorization: `Bearer ${String(answer.json?.access_token)}` };
-  const get = (at: string) => service.send("GET", at, { headers: auth });
-  return {
-    ...{ service, demo, auth, get },
-    async upload(query: string, files: Readonly<Record<string, string>>): Promise<string> {
-      const sent = await service.send("POST", `/v1/snapshots?${query}`, {
-        ...{ body: tarOf(files), headers: { ...auth, "content-type": "application/x-tar" } },
-      });
-      assert.equal(sent.status, 201, sent.body.toString());
-      return String(sent.json?.id);
-    },
-    /** What a customer sees of a snapshot, and all of its bytes. */
-    async shown(id: string) {
-      const { json } = await get(`/v1/snapshots/${id}`);
-      const { label, source, size_bytes, file_count, root_hash, metadata, external_reference } = json ?? {};
-      const archive: Sent = await get(`/v1/snapshots/${id}/archive?format=tar`);
-      assert.equal(archive.status, 200, archive.body.toString());
-      const about = { label, source, size_bytes, file_count, root_hash, metadata, external_reference };
-      return { ...about, archive: archive.body.toString("base64") };
-    },
-    /** Until the store has a record of everything that changed. */
-    async recorded() {
-      const changes = () => storedRows(service.database, "select id from emanet.account_changes");
-      await inNextMinutes(service, async () => (await changes()).length === 0);
-    },
-    async beaten() {
-      const beat = async () =>
-        Number((await storedRows<{ beat: string }>(service.database, "select beat from emanet.store_beat"))[0]?.beat);
-      const before = await beat();
-      await inNextMinutes(service, async () => (await beat()) > before);
-      await inNextMinutes(service, async () => (await beat()) > before + 1);
-    },
-  };
-}
-
-/** Looks at the database so often before the clock is moved again: tokens live for minutes. */
-const looksPerMinute = 200;
-
-/** Moves the clock by a minute, and again if nothing has come of it. */
-async function inNextMinutes({ clock }: TestService, isDone: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; ; looks++) {
-    if (looks % looksPerMinute === 0) clock.advance(60_000);
-    if (await isDone()) return;
-  }
-}
-
-function configOf({ database: { target }, dataDir }: Kept, more: Readonly<Record<string, string>> = {}) {
-  const host = encodeURIComponent(target.host);
-  return readConfig({
-    EMANET_PROFILE: "sandbox",
-    EMANET_DATA_DIR: dataDir,
-    EMANET_LOG_LEVEL: "silent",
-    EMANET_DATABASE_URL: `postgres://${target.user}@localhost:${target.port}/${target.database}?host=${host}`,
-    ...more,
-  });
-}
-
-const jsonOutput = { json: true, say: () => undefined } as const;
-
-interface Outcome {
-  readonly accounts: number;
-  readonly whole: boolean;
-  readonly damaged_records: readonly string[];
-  readonly vaults: readonly {
-    readonly vault_id: string;
-    readonly snapshots: number;
-    readonly hidden: readonly string[];
-  }[];
-}
-
-const parsed = ({ text }: { readonly text: string }) => JSON.parse(text) as Outcome;
-
-async function vaultOf({ database }: TestService, accountId: string): Promise<string> {
-  const query = "select id from emanet.vaults where account_id = $1 and kind = 'default'";
-  const [vault] = await storedRows<{ id: string }>(database, query, [accountId]);
-  return vault?.id ?? assert.fail("no default vault");
-}
+import { configOf, jsonOutput, parsed, settings, startWith, vaultOf } from "./testing/kept-service.ts";
 
 /** The first is held, the second is locked: nobody deletes them. */
 async function assertInForce(service: TestService, headers: Readonly<Record<string, string>>, ids: readonly string[]) {
@@ -346,118 +243,4 @@ test("a vault whose segments upkeep has recorded again comes back", async (t) =>
   const again = await startWith(t, { ...kept, clock: service.clock });
   assert.deepEqual(await again.shown(id), before);
   await again.service.running.stop();
-});
-
-describe("a database of yesterday with a store of today", () => {
-  test("nothing is served until recover; then nothing is lost, and who was removed stays out", async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const database = await testDatabase(t);
-    const first = await startWith(t, { database, dataDir });
-    const old = await first.upload("source=muhasebe", { a: "dün" });
-    const { demo } = first;
-    const member = await tokenFor(first.service, { as: "member", role: "viewer", accountId: demo.account_id });
-    await first.recorded();
-    await first.beaten();
-    await first.service.running.stop();
-    const yesterday = await testDatabase(t, { copyOf: database });
-
-    const today = await startWith(t, { database, dataDir, clock: first.service.clock });
-    const fresh = await today.upload("source=yeni", { a: "bugün" });
-    const before = await Promise.all([old, fresh].map((id) => today.shown(id)));
-    const owner = await signInAs(today.service, demo);
-    // Who loses access is recorded before the answer, not by the job of the next minute.
-    await storedRows(database, "update emanet.jobs set run_at = 'infinity' where task = 'recovery.write_records'");
-    const removed = await today.service.send("DELETE", `/v1/members/${member.personId}`, { headers: owner.auth });
-    assert.equal(removed.status, 204, removed.body.toString());
-    const revoked = await today.service.send("DELETE", `/v1/oauth-clients/${demo.client_id}`, {
-      headers: owner.auth,
-    });
-    assert.equal(revoked.status, 204, revoked.body.toString());
-    await today.beaten();
-    await today.service.running.stop();
-
-    const kept = { database: yesterday, dataDir, clock: today.service.clock };
-    await assert.rejects(startTestService(t, { ...kept, settings }), { code: "database_older_than_store" });
-    const outcome = parsed(await recoverServiceOf(configOf(kept), jsonOutput));
-    assert.deepEqual([outcome.accounts, outcome.whole], [1, true]);
-    assert.deepEqual(await storedRows(yesterday, "select id from emanet.sessions where revoked_at is null"), []);
-    const service = await startTestService(t, { ...kept, settings });
-    const form = `grant_type=client_credentials&client_id=${demo.client_id}&client_secret=${demo.client_secret}`;
-    const headers = { "content-type": "application/x-www-form-urlencoded" };
-    assert.equal((await service.send("POST", "/oauth2/token", { headers, body: form })).status, 401);
-    assert.equal((await service.send("GET", "/v1/account", { headers: owner.auth })).status, 401);
-    const states = await storedRows(yesterday, "select state from emanet.people where id = $1", [member.personId]);
-    assert.deepEqual(states, [{ state: "removed" }]);
-    const { auth } = await signInAs(service, demo);
-    for (const [at, id] of [old, fresh].entries()) {
-      const archive = await service.send("GET", `/v1/snapshots/${id}/archive?format=tar`, { headers: auth });
-      assert.equal(archive.body.toString("base64"), before[at]?.archive);
-    }
-    await service.running.stop();
-  });
-
-  test("an upload that ran while the dump was made is there, if it was acknowledged afterwards", async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const database = await testDatabase(t);
-    const first = await startWith(t, { database, dataDir });
-    const id = await first.upload("source=gece&label=uzun", { a: "1" });
-    const before = await first.shown(id);
-    await first.recorded();
-    await first.beaten();
-    await first.service.running.stop();
-    // The row as the dump has it: the upload has begun, and nothing has come yet.
-    const yesterday = await testDatabase(t, { copyOf: database });
-    await storedRows(
-      yesterday,
-      `update emanet.snapshots set state = 'running', completed_at = null, size_bytes = null, file_count = null, warning_count = null,
-         root_hash = null, stored_bytes = 0, verified_at = null, version = 1 where id = $1`,
-      [id],
-    );
-    const kept = { database: yesterday, dataDir, clock: first.service.clock };
-    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
-    const after = await startWith(t, kept);
-    assert.deepEqual(await after.shown(id), before);
-    assert.equal((await after.get(`/v1/snapshots/${id}`)).json?.status, "completed");
-    await after.service.running.stop();
-  });
-
-  test("what was undeleted after the dump is there; what was deleted before it stays deleted, and can be undeleted for 72 hours", async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const database = await testDatabase(t);
-    const first = await startWith(t, { database, dataDir });
-    const [back, gone] = [
-      await first.upload("source=geri", { a: "1" }),
-      await first.upload("source=giden", { a: "2" }),
-    ];
-    const before = await first.shown(back);
-    const personOf = async ({ service, demo }: Pick<typeof first, "service" | "demo">) => {
-      const { auth } = await signInAs(service, demo);
-      return (method: string, at: string) => service.send(method, `/v1/snapshots/${at}`, { headers: auth });
-    };
-    const ask = await personOf(first);
-    for (const id of [back, gone]) assert.ok((await ask("DELETE", id)).status < 300);
-    await first.recorded();
-    await first.beaten();
-    await first.service.running.stop();
-    const yesterday = await testDatabase(t, { copyOf: database });
-    const today = await startWith(t, { database, dataDir, clock: first.service.clock });
-    assert.equal((await (await personOf(today))("POST", `${back}/undelete`)).status, 200);
-    await today.beaten();
-    await today.service.running.stop();
-
-    const kept = { database: yesterday, dataDir, clock: today.service.clock };
-    // A sandbox whose clock is far ahead of PostgreSQL's.
-    const aheadMs = 30 * 24 * 3_600_000;
-    await storedRows(yesterday, "insert into emanet.sandbox_clock (id, offset_ms) values (1, $1)", [aheadMs]);
-    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
-    const waits = "select deleted_at > now() + interval '29 days' as by_that_clock from emanet.snapshots where id = $1";
-    assert.deepEqual(await storedRows(yesterday, waits, [gone]), [{ by_that_clock: true }]);
-    await storedRows(yesterday, "delete from emanet.sandbox_clock");
-    const after = await startWith(t, kept);
-    assert.deepEqual(await after.shown(back), before);
-    const states = await storedRows(yesterday, "select state from emanet.snapshots where id = $1", [gone]);
-    assert.deepEqual(states, [{ state: "deleted" }]);
-    assert.equal((await (await personOf(after))("POST", `${gone}/undelete`)).status, 200);
-    await after.service.running.stop();
-  });
 });

@@ -69,7 +69,7 @@ export { rewritePacks } from "./upkeep/rewrite-packs.ts";
 export type { KeyFinding, ManifestFinding, PackFinding, ScrubReport } from "./upkeep/scrub.ts";
 export { packsToRewrite, scrub } from "./upkeep/scrub.ts";
 export type { SignedSnapshot, SignedSnapshots } from "./upkeep/signed-state.ts";
-export { readPolicies, recordPolicy, signedRetention, signedSnapshots } from "./upkeep/signed-state.ts";
+export { readPolicies, recordPolicy, signedPresence, signedRetention, signedSnapshots } from "./upkeep/signed-state.ts";
 export { deleteSnapshot, setRetention } from "./upkeep/snapshot-changes.ts";
 export type { FreedSpace } from "./upkeep/space-estimate.ts";
 export { spaceFreedBy } from "./upkeep/space-estimate.ts";

@@ -116,6 +116,8 @@ function describeRecovery(result: RebuildResult | RecoverResult): string {
     const name = `vault ${vault.vault_id}:`;
     for (const id of vault.hidden)
       lines.push(`${name} snapshot ${id} is missing: its chain has it, its manifest is not there`);
+    for (const id of vault.missing)
+      lines.push(`${name} snapshot ${id} is missing: the database has it, the object store has never seen it`);
     for (const id of vault.incomplete) lines.push(`${name} snapshot ${id} lacks content`);
     for (const id of vault.unconfirmed) lines.push(`${name} snapshot ${id} is not in the chain; it was kept`);
     for (const fault of vault.chain_faults) lines.push(`${name} ${fault.name}: ${fault.reason}`);

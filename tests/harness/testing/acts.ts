@@ -75,6 +75,7 @@ export class Actor {
   async #delete(one: Snapshot): Promise<void> {
     const isKept = one.held === "yes" || one.lockedUntil > this.#service.latest();
     const before = one.deletedAt;
+    if (before === null) one.couldExpire = this.#oracle.promiseOf(one) === null;
     one.deletedAt ??= this.#service.now();
     const answer = await this.#ask("DELETE", `/v1/snapshots/${one.id}`);
     if (answer.status === 409) one.deletedAt = before;

@@ -29,6 +29,8 @@ export interface Snapshot {
   readonly completedAt: number;
   /** When a person has first tried to delete it; null: nobody has, or it was brought back. */
   deletedAt: number | null;
+  /** Retention could have ended when it was deleted: what has expired does not come back. */
+  couldExpire: boolean;
   /** `maybe`: the answer was lost. */
   held: "no" | "maybe" | "yes";
   /** From when on a release may have ended the hold. */
@@ -88,6 +90,7 @@ export class Oracle {
       this.#uploads.get(reference) ?? assert.fail(`the snapshot ${id} has an unknown reference ${reference}`);
     const none = {
       deletedAt: null,
+      couldExpire: false,
       held: "no",
       releasedFrom: Number.POSITIVE_INFINITY,
       lockedUntil: 0,
@@ -110,7 +113,8 @@ export class Oracle {
     if (one.isGone) return null;
     if (one.held === "yes" && now < one.releasedFrom) return "held";
     if (one.lockedUntil > now) return "locked";
-    if (one.deletedAt !== null) return now < one.deletedAt + waitMs ? "deleted within 72 hours" : null;
+    if (one.deletedAt !== null)
+      return now < one.deletedAt + waitMs && !one.couldExpire ? "deleted within 72 hours" : null;
     const rules = (this.#policies.get(one.sourceId) ?? []).filter(({ from }) => from <= now);
     for (const { keepLast } of rules) if (keepLast !== null && !this.#keeps(one, keepLast, now)) return null;
     return "kept by every policy that may hold";

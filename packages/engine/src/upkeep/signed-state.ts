@@ -78,3 +78,14 @@ export async function signedRetention(vault: Vault, id: string): Promise<Retenti
   const known = (await vault.chain.read()).snapshots.get(id);
   return known === undefined || known.deleted ? null : known.retention;
 }
+
+/** Whether the chain has a snapshot, or had one that is deleted, or never had it; and from when on a deleted one was let go. */
+export type SignedPresence =
+  | { readonly is: "there" | "unknown" }
+  | { readonly is: "deleted"; readonly expiresAt: number | null };
+
+export async function signedPresence(vault: Vault, id: string): Promise<SignedPresence> {
+  const known = (await vault.chain.read()).snapshots.get(id);
+  if (known === undefined) return { is: "unknown" };
+  return known.deleted ? { is: "deleted", expiresAt: known.retention.expiresAt } : { is: "there" };
+}

@@ -1,10 +1,10 @@
 /** Makes the catalog of one vault from the object store, and the rows of its snapshots. */
 
-import { allSnapshots, FormatError, type RebuildReport, type Vault } from "@emanet/engine";
+import { allSnapshots, FormatError, type RebuildReport, signedPresence, type Vault } from "@emanet/engine";
 import type { Random } from "../kernel/clock.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { recoverActs } from "../retention/index.ts";
-import { addRecovered, readRecovered } from "../snapshots/index.ts";
+import { addRecovered, engineId, noteRemoved, readRecovered, unremovedPage } from "../snapshots/index.ts";
 import { addLostSource, noteRebuilt, type Vaults } from "../vaults/index.ts";
 import { ofService } from "./beat.ts";
 
@@ -15,6 +15,10 @@ export interface VaultResult {
   readonly snapshots: number;
   /** Snapshots that the table did not have. */
   readonly added: number;
+  /** Snapshots that the table had and whose content was removed since. */
+  readonly removed: number;
+  /** Snapshots that the table has and that the store has never seen: it is older, or another one. */
+  readonly missing: readonly string[];
   /** Sources that no record had. */
   readonly lost_sources: number;
   /** Snapshots that the chain has and whose manifest is missing or refused. */
@@ -111,9 +115,10 @@ async function rebuildVault(
     if (step.length >= rowsPerStep) await add();
   }
   await add();
+  const absent = await settleAbsent({ transactions }, place, vault);
   await run((tx) => recoverActs(tx, random, place, vault));
   return {
-    ...{ vault_id: place.vaultId, account_id: place.accountId, packs: report.packs, ...counts },
+    ...{ vault_id: place.vaultId, account_id: place.accountId, packs: report.packs, ...counts, ...absent },
     ...{ hidden: report.hidden, unconfirmed: report.unconfirmed, incomplete: report.incomplete },
     refused: [...report.refused, ...foreign],
     chain_faults: report.chainFaults,
@@ -121,7 +126,37 @@ async function rebuildVault(
   };
 }
 
-/** Whether everything that the chain of the vault names is there. */
-function isWhole({ hidden, incomplete, chain_faults, lost_frames }: VaultResult): boolean {
-  return hidden.length + incomplete.length + chain_faults.length + lost_frames === 0;
+/**
+ * Snapshots of the table that the catalog does not have. Where the chain says that one was deleted, its row says so too; otherwise
+ * nobody could read it, and it would be shown as completed. One that the chain still has is hidden, and named by the rebuild.
+ */
+async function settleAbsent({ transactions }: Pick<Parts, "transactions">, place: VaultPlace, vault: Vault) {
+  const access = { kind: "account", accountId: place.accountId } as const;
+  const missing: string[] = [];
+  let removed = 0;
+  for (let after: string | null = null; ; ) {
+    const from: string | null = after;
+    const ids: readonly string[] = await transactions.read(ofService, access, (tx) =>
+      unremovedPage(tx, place, from, rowsPerStep),
+    );
+    const gone: { id: string; expiresAt: number | null }[] = [];
+    for (const id of ids) {
+      if ((await vault.catalog.snapshot(engineId(id))) !== null) continue;
+      const signed = await signedPresence(vault, engineId(id));
+      if (signed.is === "deleted") gone.push({ id, expiresAt: signed.expiresAt });
+      else if (signed.is === "unknown") missing.push(id);
+    }
+    await transactions.run(ofService, access, async (tx) => {
+      for (const { id, expiresAt } of gone)
+        await noteRemoved(tx, place, { id, letGoAt: expiresAt === null ? tx.now : new Date(expiresAt) });
+    });
+    removed += gone.length;
+    if (ids.length < rowsPerStep) return { removed, missing };
+    after = ids.at(-1) ?? null;
+  }
+}
+
+/** Whether everything that the chain of the vault and the table name is there. */
+function isWhole({ hidden, missing, incomplete, chain_faults, lost_frames }: VaultResult): boolean {
+  return hidden.length + missing.length + incomplete.length + chain_faults.length + lost_frames === 0;
 }

@@ -30,7 +30,7 @@ export {
   withStoreProblems,
 } from "./read-content.ts";
 export { keepForReading } from "./read-lease.ts";
-export { addRecovered, readRecovered } from "./recovered-store.ts";
+export { addRecovered, noteRemoved, readRecovered, unremovedPage } from "./recovered-store.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault, removeSoon } from "./removal.ts";
 export {

@@ -154,18 +154,19 @@ async function copyNights({ rows }: MeasuredSetup, nights: number): Promise<void
        select n, gen_random_uuid() as copy_id, (s.number * 7919 + n * 104729) % 97 as missing,
          (s.number * 31 + n * 17) % 61 = 0 as failed, s.*
        from tonight s cross join generate_series(1, $1::int) n),
-     kept as (select * from copies where missing > 0)
+     kept as (
+       select c.*, case when n % 3 > 0 then lag(copy_id) over (partition by number order by n desc) end as copy_parent, make_interval(days => n) as ago
+       from copies c where missing > 0)
      insert into emanet.snapshots
-       select (jsonb_populate_record(null::emanet.snapshots, to_jsonb(c) || jsonb_build_object(
-         'id', c.copy_id, 'expires_at', null,
-         'parent_id', case when c.n % 3 > 0 then lag(c.copy_id) over (partition by c.number order by c.n desc) end,
-         'created_at', c.created_at - make_interval(days => c.n), 'started_at', c.started_at - make_interval(days => c.n),
-         'completed_at', case when not c.failed then c.completed_at - make_interval(days => c.n) end,
-         'verified_at', case when not c.failed then c.verified_at - make_interval(days => c.n) end,
-         'active_at', c.active_at - make_interval(days => c.n))
+       select made.* from kept c
+       cross join lateral jsonb_populate_record(null::emanet.snapshots, to_jsonb(c) || jsonb_build_object(
+         'id', c.copy_id, 'expires_at', null, 'parent_id', c.copy_parent,
+         'created_at', c.created_at - c.ago, 'started_at', c.started_at - c.ago,
+         'completed_at', case when not c.failed then c.completed_at - c.ago end,
+         'verified_at', case when not c.failed then c.verified_at - c.ago end,
+         'active_at', c.active_at - c.ago)
          || case when not c.failed then '{}'::jsonb else jsonb_build_object('state', 'failed', 'failure_code', 'upload_interrupted',
-           'size_bytes', null, 'file_count', null, 'warning_count', null, 'root_hash', null) end)).*
-       from kept c`,
+           'size_bytes', null, 'file_count', null, 'warning_count', null, 'root_hash', null) end) made`,
     [nights - 1],
   );
   await rows(

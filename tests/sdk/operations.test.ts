@@ -214,6 +214,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   ...webhookCalls(async () => (await owner()).client, staff),
   "nights.list": async () => (await withSnapshot()).client.nights.list({ from: "2026-01-01", to: "2026-01-31" }),
   "usage.list": async () => (await withSnapshot()).client.usage.list(),
+  "usage.total": async () => (await withSnapshot()).client.usage.total(),
   "files.search": async () => (await withSnapshot()).client.files.search({ query: "a.txt" }),
   "files.listHistory": async () => (await withSnapshot()).client.files.listHistory({ source: "ofis", path: "a.txt" }),
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),

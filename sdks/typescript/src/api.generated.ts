@@ -153,6 +153,7 @@ import type {
   UpkeepChange,
   UpkeepPaused,
   UsagePage,
+  UsageTotal,
   Vault,
   VaultChange,
   VaultPage,
@@ -2351,6 +2352,19 @@ export interface EmanetApi {
       /** `next_cursor` of the previous page, unchanged. */
       readonly cursor?: string | undefined;
     }, UsagePage, UsagePage["data"][number]>;
+    /**
+     * Get what is stored in all vaults. `GET /v1/usage/total`
+     *
+     * The sums over all vaults: now, and by day in Istanbul. At most 366 days; the last 30 if none are given.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly total: ReadOperation<{
+      /** The first day. */
+      readonly from?: string | undefined;
+      /** The last day; today if absent. */
+      readonly to?: string | undefined;
+    }, UsageTotal>;
   };
   readonly erasures: {
     /**
@@ -3240,6 +3254,7 @@ export const operations = {
   "members.erase": {"method":"POST","path":"/v1/members/{id}/erase","keyed":true,"reply":"empty"},
   "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
   "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
+  "usage.total": {"method":"GET","path":"/v1/usage/total","query":["from","to"],"reply":"json"},
   "account.export": {"method":"GET","path":"/v1/account/export","reply":"bytes"},
   "erasures.list": {"method":"GET","path":"/v1/erasures","query":["limit","cursor","sort"],"reply":"json"},
   "recoveryKits.list": {"method":"GET","path":"/v1/recovery-kits","query":["limit","cursor","sort"],"reply":"json"},

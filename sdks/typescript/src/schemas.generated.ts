@@ -3012,6 +3012,18 @@ export interface UsagePage {
   readonly next_cursor: string | null;
 }
 
+export interface UsageTotal {
+  /** How many vaults there are. */
+  readonly vaults: number;
+  /** What is stored, after deduplication and compression. */
+  readonly stored_bytes: number;
+  /** Bytes of the files of the last completed snapshots of its sources. */
+  readonly size_bytes: number;
+  readonly quota_bytes: number | null;
+  /** What was stored at the end of each day, today until now. Days before the first count are left out. */
+  readonly days: readonly UsageDay[];
+}
+
 export interface Vault {
   /** Id of the vault. */
   readonly id: string;

@@ -118,6 +118,8 @@ async function share(stage: Stage): Promise<void> {
   const form = page.getByRole("dialog", { name: w("Denetçiyle paylaş", "Share with an auditor") });
   await hand.type(form.getByLabel(w("Kim için, ne için", "For whom, for what")), label);
   await hand.type(form.getByLabel(w("Gün", "Days")), "90");
+  await hand.choose(form.getByLabel(w("Dönem", "Period")), w("Son 30 gün", "Last 30 days"));
+  await hand.choose(form.getByLabel(w("Sonuç", "Outcome")), w("Başarısız", "Failures"));
   await seen(stage, "new share");
   await hand.press(button(w("Paylaşım oluştur", "Make the share"), form));
   await confirm(stage, login);
@@ -132,6 +134,13 @@ async function share(stage: Stage): Promise<void> {
     headers: { authorization: `Bearer ${token}` },
   });
   assert.equal(read.status, 200, read.body.toString());
+  const shares = await service.send("GET", "/v1/audit/shares?limit=1", { headers: await bench.program.auth() });
+  const [made] = (shares.json as { data: readonly { label: string; filter: { from?: string; outcome?: string } }[] })
+    .data;
+  assert.deepEqual([made?.label, made?.filter.outcome], [label, "failure"]);
+  const dayMs = 86_400_000;
+  const range = service.clock.now().getTime() - Date.parse(made?.filter.from ?? "");
+  assert.ok(range > 29 * dayMs && range <= 30 * dayMs, `${range} ms`);
   const item = page.locator(".share", { hasText: label });
   await hand.press(button(w("Okumalar", "Reads"), item));
   await item.locator(".share-reads code").first().waitFor();

@@ -1,12 +1,9 @@
 /** What the screens read, each with its key in the cache. A key begins with the noun that an event can make old. */
 
-import type { Nights, TreeEntry, VaultUsage, Webhook } from "@emanet/client/source";
+import type { Nights, TreeEntry, Webhook } from "@emanet/client/source";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { addDays, folded, today } from "../format.ts";
 import { client } from "./client.ts";
-
-/** The API gives at most so many days at once. */
-const maxDaysAtOnce = 92;
 
 export const meQuery = queryOptions({
   queryKey: ["me"],
@@ -36,25 +33,11 @@ export const nightsQuery = (days: number) =>
     },
   });
 
-/** The usage of every vault over so many days; parts of at most 92 days, read side by side and joined. */
-export const usageQuery = (days: number) =>
+/** What the whole account stores, over so many days. */
+export const usageTotalQuery = (days: number) =>
   queryOptions({
     queryKey: ["usage", days],
-    queryFn: async ({ signal }): Promise<readonly VaultUsage[]> => {
-      const last = today();
-      const parts = Array.from({ length: Math.ceil(days / maxDaysAtOnce) }, async (_, part) => {
-        const to = addDays(last, -part * maxDaysAtOnce);
-        const from = addDays(to, 1 - Math.min(days - part * maxDaysAtOnce, maxDaysAtOnce));
-        return Array.fromAsync(client.usage.list.all({ from, to, limit: 100 }, { signal }));
-      });
-      const [newest = [], ...older] = await Promise.all(parts);
-      const vaults = new Map(newest.map((vault) => [vault.vault_id, vault]));
-      for (const vault of older.flat()) {
-        const later = vaults.get(vault.vault_id);
-        vaults.set(vault.vault_id, later ? { ...later, days: [...vault.days, ...later.days] } : vault);
-      }
-      return [...vaults.values()];
-    },
+    queryFn: ({ signal }) => client.usage.total({ from: addDays(today(), 1 - days) }, { signal }),
   });
 
 export const vaultsQuery = queryOptions({
@@ -230,6 +213,10 @@ export interface AuditFilter {
   readonly who?: string | undefined;
 }
 
+/** The beginning of the first of so many days, today included. */
+export const sinceDays = (days: number): string =>
+  new Date(`${addDays(today(), 1 - days)}T00:00:00+03:00`).toISOString();
+
 export const auditQuery = ({ days, isFailure, who }: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: ["audit", days, isFailure, who],
@@ -238,7 +225,7 @@ export const auditQuery = ({ days, isFailure, who }: AuditFilter) =>
       client.audit.listEvents(
         {
           limit: listPage,
-          from: new Date(`${addDays(today(), 1 - days)}T00:00:00+03:00`).toISOString(),
+          from: sinceDays(days),
           ...(isFailure && { outcome: "failure" as const }),
           ...(who !== undefined && { actor_id: who }),
           ...(pageParam !== "" && { cursor: pageParam }),

@@ -1,6 +1,7 @@
 /** What the settings read, besides what other screens read too. */
 
 import { queryOptions } from "@tanstack/react-query";
+import { today } from "../format.ts";
 import { now } from "../platform.ts";
 import { client } from "./client.ts";
 
@@ -12,6 +13,12 @@ export const membersQuery = queryOptions({
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions"],
   queryFn: ({ signal }) => Array.fromAsync(client.sessions.list.all({ limit: 100 }, { signal })),
+});
+
+/** What each vault stores now, and when its quota is reached. */
+export const vaultUsageQuery = queryOptions({
+  queryKey: ["usage", "vaults"],
+  queryFn: ({ signal }) => Array.fromAsync(client.usage.list.all({ from: today(), limit: 100 }, { signal })),
 });
 
 export const limitRequestsQuery = queryOptions({

@@ -5,7 +5,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Eye } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, queries } from "../api/client.ts";
-import { auditSharesQuery, shareReadsQuery } from "../api/queries.ts";
+import { auditSharesQuery, shareReadsQuery, sinceDays } from "../api/queries.ts";
 import { perform } from "../api/step-up.ts";
 import { day, dayAndTime } from "../format.ts";
 import { actMessage, ConfirmDialog, DialogButtons, SecretDialog } from "../parts/act-dialogs.tsx";
@@ -118,13 +118,53 @@ function RevokeDialog({ share, onClose }: { readonly share: AuditShare; readonly
 /** The service's longest share. */
 const maxDays = 90;
 
+const periods = ["", "7", "30", "90"] as const;
+const outcomes = ["", "failure"] as const;
+
+interface ChoiceProps<T extends string> {
+  readonly label: string;
+  readonly texts: Readonly<Record<T, string>>;
+  readonly values: readonly T[];
+  readonly value: T;
+  readonly onValue: (value: T) => void;
+}
+
+function Choice<T extends string>({ label, texts, values, value, onValue }: ChoiceProps<T>) {
+  return (
+    <Field label={label}>
+      {(ids) => (
+        <select
+          {...ids}
+          className="input"
+          value={value}
+          onChange={({ target }) => onValue(values.find((one) => one === target.value) ?? value)}
+        >
+          {values.map((one) => (
+            <option key={one} value={one}>
+              {texts[one]}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
 export function NewShare({ onClose }: { readonly onClose: () => void }) {
   const [label, setLabel] = useState("");
   const [days, setDays] = useState(30);
+  const [period, setPeriod] = useState<(typeof periods)[number]>("");
+  const [outcome, setOutcome] = useState<(typeof outcomes)[number]>("");
   const [showsPersons, setShowsPersons] = useState(false);
+  const filter = {
+    ...(period !== "" && { from: sinceDays(Number(period)) }),
+    ...(outcome !== "" && { outcome }),
+  };
   const work = useMutation({
     mutationFn: (): Promise<NewAuditShare> =>
-      perform((options) => client.auditShares.create({ body: { label, days, show_persons: showsPersons } }, options)),
+      perform((options) =>
+        client.auditShares.create({ body: { label, days, filter, show_persons: showsPersons } }, options),
+      ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["audit"] }),
   });
   const submit = (event: FormEvent) => {
@@ -154,6 +194,20 @@ export function NewShare({ onClose }: { readonly onClose: () => void }) {
             />
           )}
         </Field>
+        <Choice
+          label={t.audit.range}
+          texts={{ "": t.audit.all, "7": t.audit.days7, "30": t.audit.days30, "90": t.audit.days90 }}
+          values={periods}
+          value={period}
+          onValue={setPeriod}
+        />
+        <Choice
+          label={t.audit.outcome}
+          texts={{ "": t.audit.all, failure: t.audit.failures }}
+          values={outcomes}
+          value={outcome}
+          onValue={setOutcome}
+        />
         <Check checked={showsPersons} onChecked={setShowsPersons}>
           {t.audit.sharePersons}
         </Check>

@@ -1,29 +1,29 @@
 /** Four figures: stored, saved by deduplication, last verification, last restore. Each keeps its place when it fails. */
 
-import type { Restore, Vault, VaultUsage } from "@emanet/client/source";
+import type { Restore, UsageTotal, Vault } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { Clock3, HardDrive, RotateCcw, ShieldCheck, Sparkles } from "lucide-react";
 import type { ReactNode } from "react";
-import { recentRestoresQuery, usageQuery, vaultsQuery } from "../api/queries.ts";
+import { recentRestoresQuery, usageTotalQuery, vaultsQuery } from "../api/queries.ts";
 import { capital, duration, number, percent, recently, size, sizeParts } from "../format.ts";
 import { QueryView } from "../parts/states.tsx";
-import { boardDays, totalsOf } from "../shell/side-bar.tsx";
+import { boardDays } from "../shell/side-bar.tsx";
 import { t } from "../strings/index.ts";
 
 export function Figures() {
-  const usage = useQuery(usageQuery(boardDays));
+  const usage = useQuery(usageTotalQuery(boardDays));
   const vaults = useQuery(vaultsQuery);
   const restores = useQuery(recentRestoresQuery(1));
   return (
     <div className="figures">
       <Figure icon={<HardDrive size={14} aria-hidden="true" />} label={t.overview.stored}>
         <QueryView query={usage} lines={2}>
-          {(data) => <Stored vaults={data} />}
+          {(data) => <Stored total={data} />}
         </QueryView>
       </Figure>
       <Figure icon={<Sparkles size={14} aria-hidden="true" />} label={t.overview.dedup}>
         <QueryView query={usage} lines={2}>
-          {(data) => <Saved vaults={data} />}
+          {(data) => <Saved total={data} />}
         </QueryView>
       </Figure>
       <Figure icon={<ShieldCheck size={14} aria-hidden="true" />} label={t.overview.lastVerify}>
@@ -66,10 +66,9 @@ function Value({ value, detail }: { readonly value: ReactNode; readonly detail: 
   );
 }
 
-function Stored({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
-  const { stored, quota } = totalsOf(vaults);
-  const yesterday = vaults.reduce((sum, { days }) => sum + (days.at(-2)?.stored_bytes ?? 0), 0);
-  const grown = stored - yesterday;
+function Stored({ total }: { readonly total: UsageTotal }) {
+  const { stored_bytes: stored, quota_bytes: quota, vaults, days } = total;
+  const grown = stored - (days.at(-2)?.stored_bytes ?? 0);
   const { value, unit } = sizeParts(stored);
   const more = `${grown < 0 ? "−" : "+"}${size(Math.abs(grown))}`;
   return (
@@ -77,7 +76,7 @@ function Stored({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
       value={
         <>
           {value} {unit}
-          {quota !== null && vaults.length > 0 && <span className="figure-of"> / {size(quota)}</span>}
+          {quota !== null && vaults > 0 && <span className="figure-of"> / {size(quota)}</span>}
         </>
       }
       detail={t.overview.storedToday(more)}
@@ -85,8 +84,7 @@ function Stored({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
   );
 }
 
-function Saved({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
-  const { stored, files } = totalsOf(vaults);
+function Saved({ total: { stored_bytes: stored, size_bytes: files } }: { readonly total: UsageTotal }) {
   if (stored === 0 || files === 0) return <Value value="–" detail={t.overview.chartEmpty} />;
   return (
     <Value value={t.overview.times(number(files / stored))} detail={t.overview.insteadOf(size(files), size(stored))} />

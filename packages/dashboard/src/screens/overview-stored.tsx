@@ -1,9 +1,9 @@
 /** Stored data against the size of the files, over 30 days, 90 days or a year, as a chart or as a table. */
 
-import type { VaultUsage } from "@emanet/client/source";
+import type { UsageTotal } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { usageQuery } from "../api/queries.ts";
+import { usageTotalQuery } from "../api/queries.ts";
 import { AreaChart, type Point } from "../charts/area-chart.tsx";
 import { day, size } from "../format.ts";
 import { Segments } from "../parts/segments.tsx";
@@ -13,22 +13,13 @@ import { t } from "../strings/index.ts";
 const ranges = { "30": 30, "90": 90, "365": 365 } as const;
 type Range = keyof typeof ranges;
 
-/** The sums of all vaults by day. */
-function pointsOf(vaults: readonly VaultUsage[]): Point[] {
-  const byDay = new Map<string, { stored: number; size: number }>();
-  for (const { days } of vaults) {
-    for (const { day: key, stored_bytes: stored, size_bytes: files } of days) {
-      const sum = byDay.get(key) ?? { stored: 0, size: 0 };
-      byDay.set(key, { stored: sum.stored + stored, size: sum.size + files });
-    }
-  }
-  return [...byDay].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, sums]) => ({ day: key, ...sums }));
-}
+const pointsOf = ({ days }: UsageTotal): Point[] =>
+  days.map(({ day: key, stored_bytes: stored, size_bytes: files }) => ({ day: key, stored, size: files }));
 
 export function StoredChart() {
   const [range, setRange] = useState<Range>("30");
   const [isTable, setTable] = useState(false);
-  const usage = useQuery(usageQuery(ranges[range]));
+  const usage = useQuery(usageTotalQuery(ranges[range]));
   return (
     <section className="card stored" aria-labelledby="stored-title">
       <header className="card-header">
@@ -51,7 +42,7 @@ export function StoredChart() {
         />
       </header>
       <QueryView query={usage} lines={6} height={268}>
-        {(vaults) => <Content points={pointsOf(vaults)} isTable={isTable} />}
+        {(total) => <Content points={pointsOf(total)} isTable={isTable} />}
       </QueryView>
     </section>
   );

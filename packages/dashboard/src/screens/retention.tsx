@@ -9,6 +9,7 @@ import { rolesWith, useRights } from "../api/rights.ts";
 import { collator, count, dayAndTime, lower, recently } from "../format.ts";
 import { Field } from "../parts/field.tsx";
 import { Glyph } from "../parts/glyph.tsx";
+import { useLongRows } from "../parts/long-rows.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
 import { Empty, NoPermission, QueryView } from "../parts/states.tsx";
 import { Screen } from "../shell/screen.tsx";
@@ -97,18 +98,24 @@ function Answer({ vaults }: { readonly vaults: readonly Vault[] }) {
   );
 }
 
+const rowHeight = 81;
+
 function Verification({ vaults }: { readonly vaults: readonly Vault[] }) {
+  const rows = useLongRows<HTMLUListElement, HTMLLIElement>(vaults.length, rowHeight);
   return (
     <section className="card" aria-labelledby="verification-title">
       <header className="card-header">
         <h2 id="verification-title">{r.verification}</h2>
       </header>
-      <ul className="rows">
-        {vaults.map((vault) => {
+      <ul ref={rows.list} className="rows">
+        {rows.above > 0 && <li className="spacer" aria-hidden="true" style={{ height: rows.above }} />}
+        {rows.shown.map((index) => {
+          const vault = vaults[index];
+          if (vault === undefined) return null;
           const { id, name, last_verification: last, upkeep } = vault;
           const found = upkeep.damaged_frames > 0 ? r.damaged(upkeep.damaged_frames) : null;
           return (
-            <li key={id} className="row">
+            <li key={id} ref={rows.measure} data-index={index} className="row">
               <Glyph status={isBad(vault) ? "failed" : last === null ? "none" : "ok"} />
               <div>
                 <strong>
@@ -128,6 +135,7 @@ function Verification({ vaults }: { readonly vaults: readonly Vault[] }) {
             </li>
           );
         })}
+        {rows.below > 0 && <li className="spacer" aria-hidden="true" style={{ height: rows.below }} />}
       </ul>
     </section>
   );

@@ -2,22 +2,22 @@
 
 import type { RateLimit, VaultUsage } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { accountQuery, rateLimitsQuery, usageQuery } from "../api/queries.ts";
+import { type Ref, useState } from "react";
+import { accountQuery, rateLimitsQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
-import { limitRequestsQuery } from "../api/settings-queries.ts";
+import { limitRequestsQuery, vaultUsageQuery } from "../api/settings-queries.ts";
 import { day, duration, longDay, lower, recently, size } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { SpaceRow, useLongRows } from "../parts/long-rows.tsx";
 import { ShownName } from "../parts/shown-name.tsx";
 import { NoPermission, QueryView } from "../parts/states.tsx";
-import { boardDays, totalsOf } from "../shell/side-bar.tsx";
 import { s } from "../strings/settings.ts";
 import { AskLimit } from "./settings-ask-limit.tsx";
 
 export function UsageSettings() {
   const { may } = useRights();
   const mayRead = may("snapshots:read");
-  const usage = useQuery({ ...usageQuery(boardDays), enabled: mayRead });
+  const usage = useQuery({ ...vaultUsageQuery, enabled: mayRead });
   return (
     <>
       {mayRead ? (
@@ -57,7 +57,11 @@ function Total({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
   );
 }
 
+const rowHeight = 41;
+const columns = 5;
+
 function Vaults({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
+  const rows = useLongRows<HTMLTableSectionElement, HTMLTableRowElement>(vaults.length, rowHeight);
   const sorted = vaults.toSorted((one, other) => other.stored_bytes - one.stored_bytes);
   return (
     <section className="card" aria-labelledby="vaults-title">
@@ -86,20 +90,15 @@ function Vaults({ vaults }: { readonly vaults: readonly VaultUsage[] }) {
                 </th>
               </tr>
             </thead>
-            <tbody>
-              {sorted.map((vault) => (
-                <tr key={vault.vault_id}>
-                  <th scope="row">
-                    <ShownName name={vault.name} />
-                  </th>
-                  <td className="number">{size(vault.stored_bytes)}</td>
-                  <td className="number hide-narrow">{size(vault.size_bytes)}</td>
-                  <td className="number">{vault.quota_bytes === null ? "–" : size(vault.quota_bytes)}</td>
-                  <td className="number hide-narrow">
-                    {vault.quota_reached_on === null ? "–" : day(vault.quota_reached_on)}
-                  </td>
-                </tr>
-              ))}
+            <tbody ref={rows.list}>
+              <SpaceRow height={rows.above} columns={columns} />
+              {rows.shown.map((index) => {
+                const vault = sorted[index];
+                return vault === undefined ? null : (
+                  <VaultRow key={vault.vault_id} vault={vault} index={index} measure={rows.measure} />
+                );
+              })}
+              <SpaceRow height={rows.below} columns={columns} />
             </tbody>
           </table>
         </div>
@@ -183,4 +182,35 @@ function Requests() {
       </ul>
     </>
   );
+}
+
+interface VaultRowProps {
+  readonly vault: VaultUsage;
+  readonly index: number;
+  readonly measure: Ref<HTMLTableRowElement> | undefined;
+}
+
+function VaultRow({ vault, index, measure }: VaultRowProps) {
+  const { name, stored_bytes: stored, size_bytes: files, quota_bytes: quota, quota_reached_on: fullOn } = vault;
+  return (
+    <tr ref={measure} data-index={index}>
+      <th scope="row">
+        <ShownName name={name} />
+      </th>
+      <td className="number">{size(stored)}</td>
+      <td className="number hide-narrow">{size(files)}</td>
+      <td className="number">{quota === null ? "–" : size(quota)}</td>
+      <td className="number hide-narrow">{fullOn === null ? "–" : day(fullOn)}</td>
+    </tr>
+  );
+}
+
+/** The sums of all vaults. Without a quota of every vault there is none of the account. */
+function totalsOf(vaults: readonly { stored_bytes: number; size_bytes: number; quota_bytes: number | null }[]) {
+  const stored = vaults.reduce((sum, vault) => sum + vault.stored_bytes, 0);
+  const files = vaults.reduce((sum, vault) => sum + vault.size_bytes, 0);
+  const quota = vaults.every(({ quota_bytes: own }) => own !== null)
+    ? vaults.reduce((sum, vault) => sum + (vault.quota_bytes ?? 0), 0)
+    : null;
+  return { stored, files, quota };
 }

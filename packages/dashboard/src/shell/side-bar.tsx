@@ -4,7 +4,7 @@ import type { Account, Me } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { isClosed, nightsQuery, usageQuery, webhooksQuery } from "../api/queries.ts";
+import { isClosed, nightsQuery, usageTotalQuery, webhooksQuery } from "../api/queries.ts";
 import { useRights } from "../api/rights.ts";
 import { count, initials, sizeParts } from "../format.ts";
 import { Brand } from "../parts/brand.tsx";
@@ -111,9 +111,9 @@ function Badge({ problems }: { readonly problems: number }) {
 
 /** What is stored, and of which quota, where every vault has one. */
 function Storage() {
-  const { data } = useQuery(usageQuery(boardDays));
-  if (data === undefined || data.length === 0) return null;
-  const { stored, quota } = totalsOf(data);
+  const { data } = useQuery(usageTotalQuery(boardDays));
+  if (data === undefined || data.vaults === 0) return null;
+  const { stored_bytes: stored, quota_bytes: quota } = data;
   const shown = sizeParts(stored);
   return (
     <div className="storage">
@@ -127,14 +127,4 @@ function Storage() {
       {quota !== null && <progress className="bar" max={quota} value={stored} aria-label={t.nav.storage} />}
     </div>
   );
-}
-
-/** The sums of all vaults. Without a quota of every vault there is none of the account. */
-export function totalsOf(vaults: readonly { stored_bytes: number; size_bytes: number; quota_bytes: number | null }[]) {
-  const stored = vaults.reduce((sum, vault) => sum + vault.stored_bytes, 0);
-  const files = vaults.reduce((sum, vault) => sum + vault.size_bytes, 0);
-  const quota = vaults.every(({ quota_bytes: own }) => own !== null)
-    ? vaults.reduce((sum, vault) => sum + (vault.quota_bytes ?? 0), 0)
-    : null;
-  return { stored, files, quota };
 }

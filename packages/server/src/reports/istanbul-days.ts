@@ -47,13 +47,14 @@ export function daysOf(
   query: { readonly from?: string; readonly to?: string },
   now: Date,
   language: Language,
+  most = maxDays,
 ): readonly string[] {
   const today = dayOf(now);
   const to = query.to ?? today;
   const from = query.from ?? addDays(to, 1 - defaultDays);
   const count = daysBetween(from, to) + 1;
   const isKnown = from >= firstDay && to <= addDays(today, maxDaysAhead);
-  if (count < 1 || count > maxDays || !isKnown)
+  if (count < 1 || count > most || !isKnown)
     throw new Problem("validation_failed", { errors: [invalidField("/query/from", "out_of_range", language)] });
   return Array.from({ length: count }, (_, at) => addDays(from, at));
 }

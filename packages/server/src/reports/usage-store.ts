@@ -72,3 +72,52 @@ export async function usageRows(
     order by u.day`.execute(tx.db);
   return rows;
 }
+
+export interface UsageTotal {
+  readonly vaults: number;
+  readonly stored_bytes: number;
+  readonly size_bytes: number;
+  readonly quota_bytes: number | null;
+}
+
+/** What all vaults store now. A quota is the account's when every vault has one. */
+export async function usageTotal(tx: ReadTx, accountId: string, within: readonly string[] | null): Promise<UsageTotal> {
+  const allowed = within === null ? sql`true` : sql`v.id = any (${within}::uuid[])`;
+  const { rows } = await sql<UsageTotal>`
+    select count(*)::int as vaults, coalesce(sum(v.stored_bytes), 0)::bigint as stored_bytes,
+      coalesce(sum(s.size_bytes), 0)::bigint as size_bytes,
+      case when count(v.quota_bytes) = count(*) then sum(v.quota_bytes)::bigint end as quota_bytes
+    from vaults v
+    left join (select vault_id, sum(size_bytes) as size_bytes from sources
+      where account_id = ${accountId} and deleted_at is null group by vault_id) s on s.vault_id = v.id
+    where v.account_id = ${accountId} and v.deleted_at is null and ${allowed}`.execute(tx.db);
+  const [total] = rows;
+  if (total === undefined) throw new Error("a sum has one row");
+  return total;
+}
+
+/**
+ * The sums over all vaults at the end of each day on which one was noted, from a day on; the first line has what was noted before it, too. Each vault
+ * is noted when it changes, so a day's sum is that of the day before and the changes.
+ */
+export async function usageSums(
+  tx: ReadTx,
+  accountId: string,
+  within: readonly string[] | null,
+  from: string,
+): Promise<readonly Omit<UsageRow, "vault_id">[]> {
+  const allowed = within === null ? sql`true` : sql`v.id = any (${within}::uuid[])`;
+  const { rows } = await sql<Omit<UsageRow, "vault_id">>`
+    with changes as (
+      select greatest(u.day, ${from}::date) as day,
+        u.stored_bytes - coalesce(lag(u.stored_bytes) over vault, 0) as stored, u.size_bytes - coalesce(lag(u.size_bytes) over vault, 0) as size
+      from vaults v
+      join vault_usage u on u.vault_id = v.id and u.account_id = ${accountId}
+        and u.day >= coalesce((select max(l.day) from vault_usage l where l.vault_id = v.id and l.day <= ${from}::date), '-infinity')
+      where v.account_id = ${accountId} and v.deleted_at is null and ${allowed}
+      window vault as (partition by u.vault_id order by u.day))
+    select day::text as day, (sum(sum(stored)) over (order by day))::bigint as stored_bytes,
+      (sum(sum(size)) over (order by day))::bigint as size_bytes
+    from changes group by changes.day order by changes.day`.execute(tx.db);
+  return rows;
+}

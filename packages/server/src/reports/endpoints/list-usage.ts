@@ -7,28 +7,24 @@ import { rowAccessOf } from "../../kernel/principal.ts";
 import { allowedVaults, byteCount } from "../../vaults/index.ts";
 import { addDays, dayOf, dayParameter, daySchema, daysOf, maxDays } from "../istanbul-days.ts";
 import { paceDays, quotaReachedOn } from "../rules.ts";
+import { usageBytes, usageDay } from "../usage-shapes.ts";
 import { type UsageRow, type UsageVault, usageRows, usageVaults } from "../usage-store.ts";
 
 const operation = "usage.list";
 const byName = { ...sortable("name"), textKeys: { name: "name_order" } };
 
-const bytes = {
-  stored_bytes: byteCount("What is stored, after deduplication and compression."),
-  size_bytes: byteCount("Bytes of the files of the last completed snapshots of its sources."),
-};
-
 const vaultUsage = closed(
   {
     vault_id: uuid("The vault."),
     name: text(200, { description: "Its name.", examples: ["Muhasebe"] }),
-    ...bytes,
+    ...usageBytes,
     quota_bytes: nullable(byteCount("The vault stores at most this much; null: no quota.")),
     quota_reached_on: nullable(
       daySchema(
         `The day on which the quota is reached at the pace of the last ${paceDays} days; null: not within ten years, or not known.`,
       ),
     ),
-    days: Type.Array(closed({ day: daySchema("The day."), ...bytes }, { title: "UsageDay" }), {
+    days: Type.Array(usageDay, {
       maxItems: maxDays,
       description: "What was stored at the end of each day, today until now. Days before the first count are left out.",
     }),

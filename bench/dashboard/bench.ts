@@ -14,6 +14,8 @@ import { type Scrolled, type Trace, TracedPage } from "./traced-page.ts";
 export interface BenchOptions {
   readonly scale: Scale;
   readonly rounds: number;
+  /** False for no way before the measured ones: for a test, which compares no time. */
+  readonly warms?: boolean;
   readonly log: (line: string) => void;
   /** For Chromium's trace of the last round. */
   readonly traceFile?: string;
@@ -38,7 +40,8 @@ export async function runBench(options: BenchOptions): Promise<BenchResult> {
   }
 }
 
-async function run({ scale, rounds, log, traceFile }: BenchOptions, cleanups: (() => unknown)[]): Promise<BenchResult> {
+async function run(options: BenchOptions, cleanups: (() => unknown)[]): Promise<BenchResult> {
+  const { scale, rounds, warms = true, log, traceFile } = options;
   const executable = needs(noTest, "chromium");
   if (executable === undefined) throw new Error("there is no Chromium: run tools/system-packages.sh");
   // The address that is bound is the one that the browser opens.
@@ -51,8 +54,10 @@ async function run({ scale, rounds, log, traceFile }: BenchOptions, cleanups: ((
   await warm.prepare();
   await signIn(page, setup);
   // The first way loads the files of the page and fills the caches of the service and of PostgreSQL.
-  await walk({ traced: warm, url: setup.url, office, scale });
-  log("the first way is done");
+  if (warms) {
+    await walk({ traced: warm, url: setup.url, office, scale });
+    log("the first way is done");
+  }
   const failures = warm.failures.map((failure) => `first round: ${failure}`);
   const traces: Trace[] = [];
   const scrolls: Scrolled[] = [];

@@ -67,7 +67,7 @@ async function taxpayers({ traced, scale }: Journey): Promise<void> {
   const { page } = traced;
   const rows = ".taxpayers-table tbody tr";
   await traced.click("taxpayers: open", place(page, "Mükellefler"), screen("Mükellefler", `${rows} .heat-cell`));
-  await traced.scroll("taxpayers", ".taxpayers-table", rowsOfTable, 6_000, perFrame);
+  await traced.scroll("taxpayers", ".taxpayers-table", rowsOfTable, 6_000 * scale.scrolled, perFrame);
   await page.evaluate("scrollTo(0, 0)");
   await traced.click("taxpayers: filter by status", segment(page, "Yedeklenemedi"), `${amount(rows)} === 3`);
   await traced.click("taxpayers: no filter", segment(page, "Tümü"), `${amount(rows)} > 3`);
@@ -93,7 +93,7 @@ async function taxpayers({ traced, scale }: Journey): Promise<void> {
   );
 }
 
-async function snapshots({ traced }: Journey): Promise<void> {
+async function snapshots({ traced, scale }: Journey): Promise<void> {
   const { page } = traced;
   const rows = ".snapshots .row";
   await traced.click("snapshots: open", place(page, "Yedekler"), screen("Yedekler", rows));
@@ -113,7 +113,7 @@ async function snapshots({ traced }: Journey): Promise<void> {
       `[...document.querySelectorAll(${text(rows)})].some((row) => !row.textContent.includes("${interrupted}"))`,
     ),
   );
-  await traced.scroll("snapshots", ".snapshots", ".row", 30_000, perFrame);
+  await traced.scroll("snapshots", ".snapshots", ".row", 30_000 * scale.scrolled, perFrame);
   await page.evaluate("scrollTo(0, 0)");
 }
 
@@ -128,7 +128,7 @@ async function browser({ traced, url, office, scale }: Journey): Promise<void> {
     page.locator(`${rows} .entry`).first(),
     says(rows, fileName(0)),
   );
-  await traced.scroll("folder", ".tree-box", "tr:not(.spacer)", 60_000, 2 * perFrame);
+  await traced.scroll("folder", ".tree-box", "tr:not(.spacer)", 60_000 * scale.scrolled, 2 * perFrame);
   await page.evaluate(`document.querySelector(".tree-box").scrollTop = 0`);
   await traced.rest();
   await traced.click("folder: choose a file", page.locator(`${rows} input`).nth(1), has(".selection"));
@@ -170,7 +170,7 @@ async function search({ traced, scale }: Journey): Promise<void> {
   await traced.press("search: open the file", "Enter", says("#file-title", name));
 }
 
-async function audit({ traced }: Journey): Promise<void> {
+async function audit({ traced, scale }: Journey): Promise<void> {
   const { page } = traced;
   const rows = ".audit-table tbody tr:not(.spacer)";
   const first = `document.querySelector(${text(rows)})?.textContent`;
@@ -196,11 +196,11 @@ async function audit({ traced }: Journey): Promise<void> {
     segment(page, "Tümü"),
     all(has(rows), `${first} !== undefined`, `!${first}.includes("Başarısız")`),
   );
-  await traced.scroll("audit", ".audit-table", rowsOfTable, 40_000, perFrame);
+  await traced.scroll("audit", ".audit-table", rowsOfTable, 40_000 * scale.scrolled, perFrame);
   await page.evaluate("scrollTo(0, 0)");
 }
 
-async function otherScreens({ traced }: Journey): Promise<void> {
+async function otherScreens({ traced, scale }: Journey): Promise<void> {
   const { page } = traced;
   const open = (name: string, title: string, content: string) =>
     traced.click(`${name}: open`, place(page, title), screen(title, content));
@@ -208,7 +208,7 @@ async function otherScreens({ traced }: Journey): Promise<void> {
   await open("restores", "Geri yüklemeler", anything);
   const rows = ".sources table tbody tr";
   await open("sources", "Kaynaklar ve cihazlar", rows);
-  await traced.scroll("sources", ".sources table", rowsOfTable, 6_000, perFrame);
+  await traced.scroll("sources", ".sources table", rowsOfTable, 6_000 * scale.scrolled, perFrame);
   await page.evaluate("scrollTo(0, 0)");
   await page.locator("main input[type=search]").click();
   await traced.press(

@@ -5,7 +5,13 @@
  */
 
 import { isIP } from "node:net";
-import { connect as connectTls, createSecureContext, rootCertificates, type TLSSocket } from "node:tls";
+import {
+  connect as connectTls,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls";
 import { Agent, type Dispatcher } from "undici";
 import { monotonicMs } from "../kernel/clock.ts";
 import { HostError, type HostResolver } from "./resolve-host.ts";
@@ -47,9 +53,7 @@ export interface SenderOptions {
 }
 
 export function createSender({ resolver, ca }: SenderOptions): HttpSender {
-  const secureContext = createSecureContext({
-    ca: ca === undefined ? [...rootCertificates] : [...rootCertificates, ca],
-  });
+  const secureContext = authorities(ca);
   const agent = new Agent({
     ...{
       connections: connectionsPerHost,
@@ -85,7 +89,7 @@ export function createSender({ resolver, ca }: SenderOptions): HttpSender {
     const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
     const socket = connectTls({
       // An address, so nothing is looked up here.
-      ...{ host: address, port, secureContext, ALPNProtocols: ["http/1.1"], minVersion: "TLSv1.2" },
+      ...{ host: address, port, secureContext: secureContext(), ALPNProtocols: ["http/1.1"], minVersion: "TLSv1.2" },
       ...(isIP(host) === 0 && { servername: host }),
     });
     const timer = setTimeout(() => socket.destroy(new AttemptTimeout()), Math.max(ms, 1));
@@ -113,6 +117,19 @@ export function createSender({ resolver, ca }: SenderOptions): HttpSender {
         : first.outcome;
     },
     close: () => agent.destroy(),
+  };
+}
+
+/**
+ * The authorities that are trusted. Node's own are read at the first connection: that takes a sixth of a start, and most
+ * services send nothing for a while. Those of the operator are read now too, since a wrong file must fail the start.
+ */
+function authorities(ca: string | undefined): () => SecureContext {
+  if (ca !== undefined) createSecureContext({ ca });
+  let context: SecureContext | null = null;
+  return () => {
+    context ??= createSecureContext({ ca: ca === undefined ? [...rootCertificates] : [...rootCertificates, ca] });
+    return context;
   };
 }
 

@@ -7,13 +7,14 @@ import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type MadeTaxpayer, makeTaxpayer } from "../../packages/server/src/taxpayers/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
-import { type Misdeeds, openBrowser, openPage } from "../../packages/server/src/testing/browser.ts";
+import { type Misdeeds, openPage } from "../../packages/server/src/testing/browser.ts";
 import { testClock } from "../../packages/server/src/testing/clock.ts";
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
-import { needs, type Skippable } from "../../packages/server/src/testing/needs.ts";
 import { type Login, noSignInLimits, readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService, type TestService } from "../../packages/server/src/testing/running.ts";
+
+export { sharedBrowser } from "../../packages/server/src/testing/browser.ts";
 
 const settings = {
   ...noSignInLimits,
@@ -62,18 +63,6 @@ export async function startOffice(
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
-  };
-}
-
-/** One browser for all tests of a file; undefined where there is none, and the test is skipped. */
-export function sharedBrowser({ after }: Cleanup): (t: Skippable) => Promise<Browser | undefined> {
-  let opened: Promise<Browser> | null = null;
-  after(async () => (await opened)?.close());
-  return async (t) => {
-    const executable = needs(t, "chromium");
-    if (executable === undefined) return undefined;
-    opened ??= openBrowser({ after: () => undefined }, executable);
-    return opened;
   };
 }
 

@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, describe, type TestContext, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import decodeQR from "qr/decode.js";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
-import { openBrowser, openPage } from "../../packages/server/src/testing/browser.ts";
-import { needs } from "../../packages/server/src/testing/needs.ts";
+import { openPage, sharedBrowser } from "../../packages/server/src/testing/browser.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 import { codeIn, messageTo } from "../../packages/server/src/testing/sent-messages.ts";
@@ -15,6 +14,7 @@ import { codeIn, messageTo } from "../../packages/server/src/testing/sent-messag
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "100/60" };
 const service = await startTestService({ after }, { settings });
 const { staff } = await readFirstRun(service.dataDir);
+const browserFor = sharedBrowser({ after });
 const password = "sarı bisiklet seksen köprü";
 
 /** The texts of the pages in each language. */
@@ -107,11 +107,6 @@ function watch(page: Page): string[] {
     seen.push(JSON.stringify([request.url().split("#")[0], headers]));
   });
   return seen;
-}
-
-async function browserFor(t: TestContext) {
-  const executable = needs(t, "chromium");
-  return executable === undefined ? undefined : openBrowser(t, executable);
 }
 
 /** Goes from the phone page to the recovery codes. Returns the codes and the authenticator's secret. */

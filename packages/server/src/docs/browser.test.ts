@@ -1,12 +1,11 @@
 // long: 20 s
 
 import assert from "node:assert/strict";
-import { after, describe, type TestContext, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { after, describe, test } from "node:test";
+import type { Page } from "playwright-core";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { tokenFor } from "../testing/accounts.ts";
-import { openBrowser, openPage } from "../testing/browser.ts";
-import { needs } from "../testing/needs.ts";
+import { openPage, sharedBrowser } from "../testing/browser.ts";
 import { startTestService } from "../testing/running.ts";
 import { guideNames } from "./guides.ts";
 
@@ -32,10 +31,7 @@ const spoilt = endpoint(
 const service = await startTestService({ after }, { extra: [spoilt] });
 const nothing = { complaints: [], foreign: [], failed: [] };
 
-async function browserFor(t: TestContext): Promise<Browser | undefined> {
-  const executable = needs(t, "chromium");
-  return executable === undefined ? undefined : openBrowser(t, executable);
-}
+const browserFor = sharedBrowser({ after });
 
 /** Violations of the policy, also those that the page catches and the console does not show. */
 async function recordViolations(page: Page): Promise<string[]> {

@@ -4,6 +4,7 @@
  */
 
 import { type Browser, chromium, type Page } from "playwright-core";
+import { needs, type Skippable } from "./needs.ts";
 
 /** Starting a cold browser on a loaded machine took up to 10 s. */
 const launchLimitMs = 60_000;
@@ -46,6 +47,18 @@ export async function openBrowser(t: BrowserCleanup, executablePath: string): Pr
   });
   t.after(() => browser.close());
   return browser;
+}
+
+/** One browser for all tests of a file; undefined where there is none, and the test is skipped. */
+export function sharedBrowser({ after }: BrowserCleanup): (t: Skippable) => Promise<Browser | undefined> {
+  let opened: Promise<Browser> | null = null;
+  after(async () => (await opened)?.close());
+  return async (t) => {
+    const executable = needs(t, "chromium");
+    if (executable === undefined) return undefined;
+    opened ??= openBrowser({ after: () => undefined }, executable);
+    return opened;
+  };
 }
 
 /** Opens an empty page of a fresh profile that only talks to `origin`, with its record. */

@@ -12,8 +12,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Enough that loading modules is a small part of a group's time, few enough that all cores end at the same time. */
-const filesPerGroup = 20;
+/** So many that loading modules is a small part of a group's time. */
+const mostFiles = 30;
+/** The last groups are small, so that all cores end at the same time. */
+const leastFiles = 12;
+/** A group takes this part of the files that are left. */
+const shareOfRest = 1 / 8;
 
 const ownProcessLine = /^\/\/ own process: \S/m;
 const longLine = /^\/\/ long: (\d+) s$/m;
@@ -37,22 +41,34 @@ export function groupTests(files: readonly string[], root: string, folder: strin
   ];
 }
 
-/** The files of a package or of a folder of tests load the same modules. */
-function areaOf(file: string): string {
-  return file.split(path.sep).slice(0, 2).join("/");
+const engineFile = /^(?:packages\/(?:engine|engine-cli|storage)|tests\/engine)\//;
+
+/** Tests of the engine load its few modules, nearly all others those of the service. */
+function areaOf(file: string): "engine" | "service" {
+  return engineFile.test(file.replaceAll(path.sep, "/")) ? "engine" : "service";
 }
 
-/** Into groups of equal size. */
+/** Into groups of neighbours that become smaller. Files outside packages take longer, so they come first, few at a time. */
 function split(files: readonly string[]): readonly (readonly string[])[] {
-  const count = Math.ceil(files.length / filesPerGroup);
-  return Array.from({ length: count }, (_, index) =>
-    files.slice(Math.floor((index * files.length) / count), Math.floor(((index + 1) * files.length) / count)),
-  );
+  const isInPackage = (file: string) => file.startsWith(`packages${path.sep}`);
+  const shrinking = (left: number) => Math.min(mostFiles, Math.max(leastFiles, Math.ceil(left * shareOfRest)));
+  return [
+    ...cut(
+      files.filter((file) => !isInPackage(file)),
+      () => leastFiles,
+    ),
+    ...cut(files.filter(isInPackage), shrinking),
+  ];
+}
+
+function cut(files: readonly string[], size: (left: number) => number): readonly (readonly string[])[] {
+  const groups: (readonly string[])[] = [];
+  for (const rest = [...files]; rest.length > 0; ) groups.push(rest.splice(0, size(rest.length)));
+  return groups;
 }
 
 function groupName(group: readonly string[], index: number): string {
-  const area = areaOf(group[0] ?? "").replaceAll("/", "-");
-  return `2-group-${String(index).padStart(3, "0")}-${area}.test.mjs`;
+  return `2-group-${String(index).padStart(3, "0")}-${areaOf(group[0] ?? "")}.test.mjs`;
 }
 
 function writeAlone(file: string, root: string, folder: string, index: number): string {

@@ -43,8 +43,8 @@ const everyTest = [
 const fileTimeoutSeconds = 20 * 60;
 const heavyFileTimeoutSeconds = 60 * 60;
 
-/** Test files mostly wait for a server, a disk or a child process, so one more than there are cores keeps these busy. */
-const concurrency = availableParallelism() + 1;
+/** Test files often wait for a timer, a server, a disk or a child process. With two more than there are cores these are always busy. */
+const concurrency = availableParallelism() + 2;
 
 /**
  * Below this a process collects no old garbage. V8 begins with a few megabytes and counts buffers too, so a test of the engine

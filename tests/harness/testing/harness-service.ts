@@ -57,6 +57,8 @@ export class HarnessService extends ServiceUnderTest {
   readonly #ports = new Map<RoleName, number>();
   readonly #running = new Map<RoleName, MainProcess>();
   readonly #tokens = new Map<string, { readonly headers: Headers; readonly until: number }>();
+  /** Changes when tokens that are on their way may be refused. */
+  #tokenEpoch = 0;
   readonly rules: LineRules = {};
   #postgres: EmbeddedPostgres;
   #firstRun: FirstRunFile | null = null;
@@ -274,7 +276,8 @@ export class HarnessService extends ServiceUnderTest {
     this.#offsetMs += ms;
     await this.#setClock();
     // Tokens of a later time are refused; what has ended is known by its time.
-    if (ms < 0) this.#tokens.clear();
+    if (ms < 0) this.forgetTokens();
+    else if (ms > tokenMs) this.#tokenEpoch++;
   }
 
   /** Gives the database the time that the harness has: an old copy of it has an older one, a new one none. */
@@ -291,7 +294,7 @@ export class HarnessService extends ServiceUnderTest {
   async restoreClock(): Promise<void> {
     this.databases++;
     await this.#setClock();
-    this.#tokens.clear();
+    this.forgetTokens();
   }
 
   override advance(seconds: number): Promise<void> {
@@ -324,15 +327,18 @@ export class HarnessService extends ServiceUnderTest {
   async #token(who: string, ask: () => Promise<TestAnswer>): Promise<Headers> {
     const known = this.#tokens.get(who);
     if (known !== undefined && this.now() < known.until) return known.headers;
+    const epoch = this.#tokenEpoch;
     const answer = await ask();
     if (answer.status !== 200) throw new Error(`${who} gets no token: ${answer.status} ${answer.body}`);
     const headers = { authorization: `Bearer ${JSON.parse(answer.body.toString()).access_token}` };
-    this.#tokens.set(who, { headers, until: this.now() + tokenMs });
+    // One that was given before the clock was moved, or before a recovery, may be refused already.
+    if (epoch === this.#tokenEpoch) this.#tokens.set(who, { headers, until: this.now() + tokenMs });
     return headers;
   }
 
   /** Tokens that the service refuses: it was recovered, or the clock was moved. */
   forgetTokens(): void {
+    this.#tokenEpoch++;
     this.#tokens.clear();
   }
 

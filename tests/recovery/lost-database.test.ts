@@ -7,7 +7,8 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { repack, setRetention } from "@emanet/engine";
 import { rebuildIndexOf } from "../../packages/server/src/commands.ts";
-import { recordAct } from "../../packages/server/src/retention/chain.ts";
+import { recordAct, recordRetentionPolicy } from "../../packages/server/src/retention/chain.ts";
+import { noPolicy } from "../../packages/server/src/retention/rules.ts";
 import { testDatabase } from "../../packages/server/src/testing/database.ts";
 import { signInAs } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
@@ -21,6 +22,15 @@ async function assertInForce(service: TestService, headers: Readonly<Record<stri
     const refused = await service.send("DELETE", `/v1/snapshots/${ids[at]}`, { headers });
     assert.deepEqual([refused.status, refused.json?.code], [409, code]);
   }
+}
+
+/** Several records, so that those after the rebuild must have higher numbers. */
+async function recordThrice({ recorded, upload }: Awaited<ReturnType<typeof startWith>>): Promise<void> {
+  for (const source of ["bir", "iki", "üç"]) {
+    await recorded();
+    await upload(`source=${encodeURIComponent(source)}`, { a: "1" });
+  }
+  await recorded();
 }
 
 describe("a database that is lost", () => {
@@ -46,17 +56,14 @@ describe("a database that is lost", () => {
     await storedRows(
       service.database,
       `insert into emanet.retention_policies (account_id, vault_id, source_id, keep_daily, floor_days, updated_at)
-       values ($1, $2, null, 30, 7, now())`,
+       values ($1, $2, null, 20, 7, now())`,
       [demo.account_id, vaultId],
     );
+    // The chain has what the record does not have yet.
+    await recordRetentionPolicy(vault, null, { ...noPolicy, keep_daily: 30, floor_days: 7 }, "test");
     await setRetention(vault, (ids[1] ?? "").replaceAll("-", ""), { expiresAt: null, lockedUntil, hold: false });
     const before = await Promise.all(ids.map((id) => first.shown(id)));
-    // Several records, so that those after the rebuild must have higher numbers.
-    for (const source of ["bir", "iki", "üç"]) {
-      await first.recorded();
-      await first.upload(`source=${encodeURIComponent(source)}`, { a: "1" });
-    }
-    await first.recorded();
+    await recordThrice(first);
     await first.beaten();
     await service.running.stop();
 

@@ -1,8 +1,11 @@
-/** A drill of docs/DISASTER.md: a database of yesterday meets a store of today. */
+/** A drill of docs/DISASTER.md: a database of yesterday meets a store of today, or the other way round. */
 
 import assert from "node:assert/strict";
+import { cp, rename, rm } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
-import { recoverServiceOf } from "../../packages/server/src/commands.ts";
+import { makeAgent } from "../../packages/server/src/agents/testing.ts";
+import { rebuildIndexOf, recoverServiceOf } from "../../packages/server/src/commands.ts";
 import { engineId } from "../../packages/server/src/snapshots/engine-id.ts";
 import { pruneVault } from "../../packages/server/src/snapshots/removal.ts";
 import { runTask } from "../../packages/server/src/snapshots/testing.ts";
@@ -139,6 +142,65 @@ describe("a database of yesterday with a store of today", () => {
     await storedRows(yesterday, newer, [ids.kept]);
     const older = parsed(await recoverServiceOf(configOf(kept), jsonOutput));
     assert.deepEqual([older.whole, older.vaults[0]?.missing.length], [false, 1]);
+  });
+
+  test("an older bucket gets the newest records again: who was removed stays out after the next loss too", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    await first.upload("source=muhasebe", { a: "1" });
+    const { demo } = first;
+    const member = await tokenFor(first.service, { as: "member", role: "viewer", accountId: demo.account_id });
+    await first.recorded();
+    const objects = path.join(dataDir, "objects");
+    await cp(objects, `${objects}.old`, { recursive: true });
+    const owner = await signInAs(first.service, demo);
+    const removed = await first.service.send("DELETE", `/v1/members/${member.personId}`, { headers: owner.auth });
+    assert.equal(removed.status, 204, removed.body.toString());
+    await first.recorded();
+    await first.service.running.stop();
+    await rm(objects, { recursive: true });
+    await rename(`${objects}.old`, objects);
+    const kept = { database, dataDir, clock: first.service.clock };
+    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
+    const after = await startWith(t, kept);
+    await after.recorded();
+    await after.service.running.stop();
+
+    const empty = await testDatabase(t, { empty: true });
+    await rebuildIndexOf(configOf({ database: empty, dataDir }), jsonOutput);
+    const states = await storedRows(empty, "select state from emanet.people where id = $1", [member.personId]);
+    assert.deepEqual(states, [{ state: "removed" }]);
+  });
+
+  test("orders to machines and resets of second factors of the dump end: they may be done or canceled since", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    const id = await first.upload("source=muhasebe", { a: "1" });
+    const { demo, service } = first;
+    const agent = await makeAgent(service, demo.account_id, {
+      ...{ bearer: { scopes: ["snapshots:write"] }, seed: 1, json: { roots: ["/srv"], allow_overwrite: true } },
+    });
+    const target = { kind: "agent", agent_id: agent.id, path: "/srv", on_conflict: "overwrite" };
+    const { auth } = await signInAs(service, demo);
+    const ordered = await service.send("POST", "/v1/restore", { json: { snapshot_id: id, target }, headers: auth });
+    assert.equal(ordered.status, 202, ordered.body.toString());
+    const member = await tokenFor(service, { as: "member", role: "viewer", accountId: demo.account_id });
+    const staff = await tokenFor(service, { as: "staff" });
+    const asked = await service.send("POST", `/v1/admin/members/${member.personId}/reset-second-factor`, {
+      ...{ json: { reason: "telefon kayıp" }, headers: staff.auth },
+    });
+    assert.equal(asked.status, 202, asked.body.toString());
+    await first.recorded();
+    await service.running.stop();
+    const yesterday = await testDatabase(t, { copyOf: database });
+    await recoverServiceOf(configOf({ database: yesterday, dataDir }), jsonOutput);
+    const states = await storedRows(
+      yesterday,
+      "select state from emanet.restores union all select state from emanet.second_factor_resets",
+    );
+    assert.deepEqual(states, [{ state: "canceled" }, { state: "canceled" }]);
   });
 
   test("what was undeleted after the dump is there; what was deleted before it stays deleted, and can be undeleted for 72 hours", async (t) => {

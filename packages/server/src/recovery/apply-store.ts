@@ -11,11 +11,9 @@ import { type RecordedTable, withoutAccount } from "./recorded-tables.ts";
 /** `missing`: rows that exist stay. `newest`: rows become what the record says, and rows that it does not have end. */
 export type ApplyMode = "missing" | "newest";
 
-export async function applyRecord(owner: Pool, record: AccountRecord, mode: ApplyMode): Promise<void> {
-  const client = await owner.connect();
-  try {
-    await client.query("begin");
-    await client.query("select set_config('emanet.scope', 'system', true)");
+export function applyRecord(owner: Pool, record: AccountRecord, mode: ApplyMode): Promise<void> {
+  return inTransaction(owner, async (client) => {
+    if (mode === "newest") await freeRows(client, record);
     for (const table of tablesOf(record.accountId)) {
       const rows = record.tables[table.table] ?? [];
       if (table.table === "vaults") await adoptDefaultVault(client, rows);
@@ -25,6 +23,23 @@ export async function applyRecord(owner: Pool, record: AccountRecord, mode: Appl
     if (mode === "newest")
       for (const table of tablesOf(record.accountId).toReversed())
         if (table.ended !== undefined) await endOthers(client, table, record);
+  });
+}
+
+/**
+ * Before the first of several records is applied: an address that was one account's may be another's by now. Until all of them are
+ * applied the rows are not those of any moment.
+ */
+export function freeRecord(owner: Pool, record: AccountRecord): Promise<void> {
+  return inTransaction(owner, (client) => freeRows(client, record));
+}
+
+async function inTransaction(owner: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const client = await owner.connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('emanet.scope', 'system', true)");
+    await work(client);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback").catch(() => undefined);
@@ -67,6 +82,20 @@ async function putRows(
      select ${list} from jsonb_populate_recordset(null::emanet.${quoted(table)}, $1::jsonb) on conflict ${conflict}`,
     [JSON.stringify(rows)],
   );
+}
+
+/** Only rows that the record has: it says what they become. */
+async function freeRows(client: PoolClient, { accountId, tables }: AccountRecord): Promise<void> {
+  for (const { table, freed = {} } of tablesOf(accountId)) {
+    const rows = tables[table] ?? [];
+    const columns = Object.keys(freed);
+    // A record of an older version may lack a column, and would not set it again.
+    if (columns.length === 0 || !columns.every((column) => column in (rows[0] ?? {}))) continue;
+    const values = columns.map((column) => `${quoted(column)} = ${freed[column]}`).join(", ");
+    await client.query(`update emanet.${quoted(table)} set ${values} where id = any($1::uuid[])`, [
+      rows.map(({ id }) => id),
+    ]);
+  }
 }
 
 async function columnsOf(client: PoolClient, table: string): Promise<readonly string[]> {

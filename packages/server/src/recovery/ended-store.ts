@@ -23,6 +23,11 @@ const endedAt = [
   "update emanet.audit_shares set revoked_at = $1, revoked_by = created_by where revoked_at is null",
   "update emanet.pending_acts set due_at = greatest(due_at, $1::timestamptz + interval '72 hours') where state = 'waiting'",
   "update emanet.recovery_kits set ready_at = greatest(ready_at, $1::timestamptz + interval '24 hours') where state = 'waiting'",
+  // They may have been carried out or canceled since. An agent that writes such files again would overwrite newer ones.
+  `update emanet.restores set state = 'canceled', failure_code = 'canceled', ended_at = $1, version = version + 1
+   where target_kind = 'agent' and state in ('pending', 'running')`,
+  // An owner may have canceled it since. Staff can ask again.
+  "update emanet.second_factor_resets set state = 'canceled', decided_at = $1 where state = 'waiting'",
   // People and accounts that were erased after the dump: what it still has of them goes too.
   `update emanet.audit_identities i set sealed_key = null, sealed_identity = null, erased_at = $1, changed_at = $1
    from emanet.people p where p.id = i.person_id and p.email = p.id || '@erased.invalid' and i.erased_at is null`,

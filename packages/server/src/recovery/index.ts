@@ -12,6 +12,7 @@
  * Invariants
  * - A record is at least as new as every change that is not in `account_changes` any more.
  * - A vault with an object in the store is in a record of its account: a new account, or a new vault, is recorded before its first use.
+ * - A record is of one moment: what its rows refer to is in it.
  * - The service does not start on a database that is older than its store, until `recover` has run.
  * - Neither command deletes anything in the store.
  */

@@ -8,8 +8,8 @@ import { recordChanges } from "./write-records.ts";
 
 export interface Recovery {
   readonly openStore: () => Promise<ObjectStore>;
-  /** Writes what the records of an account and of the platform lack, now. */
-  readonly recordChanges: (accountId: string) => Promise<void>;
+  /** Writes what the records of an account (null: none) and of the platform lack, now. */
+  readonly recordChanges: (accountId: string | null) => Promise<void>;
 }
 
 declare module "../kernel/domain-services.ts" {

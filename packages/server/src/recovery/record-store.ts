@@ -28,33 +28,33 @@ export async function changedAccounts(tx: ReadTx, limit: number): Promise<readon
   return rows.map(({ account_id: accountId, ids }) => ({ accountId, changes: ids }));
 }
 
-/** What the records of this account and of the platform lack; row access `system`. */
-export async function changesOf(tx: ReadTx, accountId: string): Promise<readonly ChangedAccount[]> {
+/** What the records of this account (null: none) and of the platform lack; row access `system`. */
+export async function changesOf(tx: ReadTx, accountId: string | null): Promise<readonly ChangedAccount[]> {
   const { rows } = await sql<{ account_id: string | null; ids: readonly string[] }>`
     select account_id, array_agg(id::text order by id) as ids from account_changes
-    where account_id = ${accountId} or account_id is null group by account_id`.execute(tx.db);
+    where account_id = ${accountId}::uuid or account_id is null group by account_id`.execute(tx.db);
   return rows.map(({ account_id, ids }) => ({ accountId: account_id, changes: ids }));
 }
 
 /**
  * Begins a record: its number, and the rows. The row of the number is locked until the commit, so a higher number has rows that
- * are at least as new.
+ * are at least as new. One statement reads all tables, of one moment: a row whose vault or account is not in the record could not be
+ * put back.
  */
 export async function beginRecord(tx: Tx, accountId: string | null): Promise<{ generation: number; tables: Tables }> {
   const { rows } = await sql<{ generation: number }>`
     insert into account_records (id, account_id, generation) values (${accountId ?? platformId}, ${accountId}, 1)
     on conflict (id) do update set generation = account_records.generation + 1 returning generation`.execute(tx.db);
-  const tables: Record<string, readonly RecordedRow[]> = {};
-  for (const table of tablesOf(accountId)) tables[table.table] = await readRows(tx, table, accountId);
-  return { generation: Number(rows[0]?.generation), tables };
+  const { rows: read } = await sql<{ tables: Tables }>`
+    select jsonb_build_object(${sql.join(tablesOf(accountId).flatMap((of) => [sql`${of.table}::text`, rowsOf(of, accountId)]))}) as tables`.execute(
+    tx.db,
+  );
+  return { generation: Number(rows[0]?.generation), tables: read[0]?.tables ?? {} };
 }
 
-async function readRows(tx: Tx, of: RecordedTable, accountId: string | null): Promise<readonly RecordedRow[]> {
+function rowsOf(of: RecordedTable, accountId: string | null) {
   const row = sql`to_jsonb(t) - ${[...(of.without ?? [])]}::text[]`;
-  const { rows } = await sql<{ rows: readonly RecordedRow[] }>`
-    select coalesce(jsonb_agg(${row}), '[]') as rows from ${sql.table(of.table)} t
-    where ${ownRows(of.table, accountId)}`.execute(tx.db);
-  return rows[0]?.rows ?? [];
+  return sql`(select coalesce(jsonb_agg(${row}), '[]') from ${sql.table(of.table)} t where ${ownRows(of.table, accountId)})`;
 }
 
 function ownRows(table: string, accountId: string | null) {
@@ -66,6 +66,11 @@ function ownRows(table: string, accountId: string | null) {
 /** The record with these changes is in the store. */
 export async function forgetChanges(tx: Tx, changes: readonly string[]): Promise<void> {
   await sql`delete from account_changes where id = any(${[...changes]}::bigint[])`.execute(tx.db);
+}
+
+/** The record of every account and of the platform is written again by the job; row access `system`. */
+export async function noteAllAccounts(tx: Tx): Promise<void> {
+  await sql`insert into account_changes (account_id) select id from accounts union all select null`.execute(tx.db);
 }
 
 /** Vaults whose erasure has ended; row access `system`. */

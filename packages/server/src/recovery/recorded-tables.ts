@@ -8,13 +8,23 @@ export interface RecordedTable {
   readonly without?: readonly string[];
   /** What becomes of a row of the database that a newer record does not have. Without it the row stays. */
   readonly ended?: string;
+  /**
+   * Values by column with which a row is in the way of no other one. Rows get them before any of them gets what a record says:
+   * names and addresses may have changed hands since.
+   */
+  readonly freed?: Readonly<Record<string, string>>;
 }
+
+const people: RecordedTable = {
+  ...{ table: "people", key: ["id"], ended: "set state = 'removed', version = version + 1" },
+  freed: { email_key: "id::text" },
+};
 
 /** Rows of one account. */
 export const accountTables: readonly RecordedTable[] = [
   { table: "accounts", key: ["id"], without: ["application_id"] },
   { table: "account_entitlements", key: ["account_id", "entitlement"] },
-  { table: "people", key: ["id"], ended: "set state = 'removed', version = version + 1" },
+  people,
   // Without them: the person was erased meanwhile.
   { table: "credentials", key: ["person_id"], without: ["sealed_totp_next"], ended: "delete" },
   { table: "recovery_codes", key: ["person_id", "code_hash"], ended: "delete" },
@@ -32,8 +42,11 @@ export const accountTables: readonly RecordedTable[] = [
     ],
   },
   { table: "erasures", key: ["id"], without: ["checked_at"] },
-  { table: "recovery_kits", key: ["id"], without: ["ready_at"] },
-  { table: "taxpayers", key: ["id"] },
+  {
+    ...{ table: "recovery_kits", key: ["id"], without: ["ready_at"] },
+    freed: { state: "'canceled'", ended_at: "coalesce(ended_at, now())", key_epoch: "null" },
+  },
+  { table: "taxpayers", key: ["id"], freed: { deleted_at: "coalesce(deleted_at, now())" } },
   {
     table: "sources",
     key: ["id"],
@@ -41,6 +54,7 @@ export const accountTables: readonly RecordedTable[] = [
       ...["last_snapshot_id", "last_snapshot_status", "last_snapshot_completed_at", "last_good_at", "size_bytes"],
       "overdue_at",
     ],
+    freed: { name: "id::text" },
   },
   { table: "retention_policies", key: ["vault_id", "source_id"] },
   { table: "source_aliases", key: ["vault_id", "name"], ended: "delete" },
@@ -50,13 +64,14 @@ export const accountTables: readonly RecordedTable[] = [
     key: ["id"],
     without: ["last_seen_at", "last_snapshot_id", "last_result", "last_result_at", "last_failure_code"],
     ended: "set revoked_at = coalesce(revoked_at, now())",
+    freed: { revoked_at: "coalesce(revoked_at, now())" },
   },
   { table: "agent_vaults", key: ["agent_id", "vault_id"], ended: "set removed_at = coalesce(removed_at, now())" },
 ];
 
 /** Rows of the platform: those without an account. */
 export const platformTables: readonly RecordedTable[] = [
-  { table: "people", key: ["id"], ended: "set state = 'removed', version = version + 1" },
+  people,
   { table: "credentials", key: ["person_id"], without: ["sealed_totp_next"] },
   { table: "recovery_codes", key: ["person_id", "code_hash"], ended: "delete" },
   { table: "oauth_clients", key: ["id"], ended: "set revoked_at = coalesce(revoked_at, now())" },

@@ -49,17 +49,19 @@ function partsOf({ transactions, secrets, services }: Ports): Parts {
   return { transactions, secrets, openStore: services.recovery.openStore };
 }
 
-/** Writes what the records of an account and of the platform lack. Several calls at once for an account share a run that begins after them. */
-export function recordChanges(parts: Parts): (accountId: string) => Promise<void> {
+/** Writes what the records of an account (null: none) and of the platform lack. Several calls at once for an account share a run that begins after them. */
+export function recordChanges(parts: Parts): (accountId: string | null) => Promise<void> {
   const signal = new AbortController().signal;
   const context = { actor: { kind: "system" }, context: {}, signal } as const;
-  const write = async (accountId: string): Promise<void> => {
+  const write = async (accountId: string | null): Promise<void> => {
     const lacking = await parts.transactions.read(context, { kind: "system" }, (tx) => changesOf(tx, accountId));
     for (const each of lacking) await writeOne(parts, each, signal);
+    // A dump of before this change is older than the store, also if it was made within the same minute.
+    if (lacking.length > 0) await raiseBeat(parts, await parts.openStore());
   };
-  const running = new Map<string, Promise<void>>();
-  const waiting = new Map<string, Promise<void>>();
-  const begin = (accountId: string): Promise<void> => {
+  const running = new Map<string | null, Promise<void>>();
+  const waiting = new Map<string | null, Promise<void>>();
+  const begin = (accountId: string | null): Promise<void> => {
     waiting.delete(accountId);
     const run = write(accountId).finally(() => {
       if (running.get(accountId) === run) running.delete(accountId);

@@ -247,6 +247,11 @@ export interface Call {
 export interface Endpoint {
   readonly spec: EndpointSpec;
   readonly handle: (ctx: Ctx, call: Call) => Promise<Reply>;
+  /**
+   * What is left to do when the work is committed, before the answer is sent. `handle` cannot do it: with an `Idempotency-Key` its
+   * transactions commit after it. Gets the accounts that `handle` had row access to, null for the platform. It must not throw.
+   */
+  readonly afterCommit?: (ctx: Pick<Ctx, "services" | "log">, accounts: ReadonlySet<string | null>) => Promise<void>;
   /** With `wire: "pages"`: what a person is shown in place of a problem, whichever stage it comes from. */
   readonly explain?: (problem: Problem, language: Language) => Reply;
 }

@@ -174,17 +174,22 @@ async function serve(
     return { actor: context.actor ?? actorOf(principal), context: origin, signal, needsCheckpoint };
   };
   const request = { kernel, endpoint, context, signal };
+  const accounts = new Set<string | null>();
   const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) =>
-    endpoint.handle(new HandlerContext(request, tx, recordReply), keyed);
+    endpoint.handle(new HandlerContext(request, notingAccounts(tx, accounts), recordReply), keyed);
   const run: RunTx = (scope, inside) => kernel.transactions.run(txContext(), scope, inside);
+  const afterCommit = async (reply: Reply) => {
+    await endpoint.afterCommit?.(new HandlerContext(request, run, noKey), accounts);
+    return reply;
+  };
   const key = call.idempotencyKey;
-  if (key === undefined || !takesIdempotencyKey(spec)) return untilDeadline(signal, work(run));
+  if (key === undefined || !takesIdempotencyKey(spec)) return afterCommit(await untilDeadline(signal, work(run)));
   const once = onceByKey({ kernel, endpoint, declared }, context, { ...call, idempotencyKey: key }, txContext(), {
     inTransaction: (tx, earlier) => work(tx, earlier === null ? call : { ...call, earlier: earlier.body }),
     ofUpload: (upload, { record }) => work(run, { ...call, upload }, record),
   });
   const { reply, replayed } = await untilDeadline(signal, once);
-  if (!replayed) return reply;
+  if (!replayed) return afterCommit(reply);
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
 
@@ -238,6 +243,15 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
 }
 
 async function noKey(): Promise<void> {}
+
+/** Adds the account of every transaction that begins; null for one of the platform. */
+function notingAccounts(run: RunTx, accounts: Set<string | null>): RunTx {
+  return (access, inside) => {
+    if (access.kind === "account") accounts.add(access.accountId);
+    if (access.kind === "platform") accounts.add(null);
+    return run(access, inside);
+  };
+}
 
 /** Seconds after which a request that missed its deadline can be repeated. */
 const retryAfterDeadlineSeconds = 5;

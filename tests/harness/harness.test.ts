@@ -24,7 +24,7 @@ import { findVersitygw, startVersitygw } from "../../packages/storage/src/testin
 import { openDisk } from "./testing/disk.ts";
 import { Driver } from "./testing/driver.ts";
 import { HarnessService } from "./testing/harness-service.ts";
-import { makePlan } from "./testing/plan.ts";
+import { makePlan, type Round } from "./testing/plan.ts";
 
 const { EMANET_HARNESS_SEED, EMANET_HARNESS_FAULTS, EMANET_HARNESS_STORE, EMANET_HARNESS_LOG } = process.env;
 const isHeavy = scaled(0, 1) === 1;
@@ -66,21 +66,26 @@ async function run(t: TestContext, { seed: own, faults, store }: Run): Promise<v
   if (opened === null) return;
   const { gateway, ...place } = opened;
   const roles = isHeavy ? (["api", "worker"] as const) : (["all"] as const);
-  const service = await HarnessService.open({ cleanup, folder, disk, roles, ...place });
-  const parts = { cleanup, service, gateway, random, perPiece, folder: await temporaryFolder(cleanup), log };
-  const driver = await Driver.open({ ...parts, fileBytes: scaled(30_000, 200_000) });
-  const plan = makePlan(random, { faults, isBucket: store === "bucket", mostStarts: scaled(2, faults) });
+  let plan: readonly Round[] = [];
+  let service: HarnessService | null = null;
   let at = 0;
   try {
+    service = await HarnessService.open({ cleanup, folder, disk, roles, ...place });
+    const parts = { cleanup, service, gateway, random, perPiece, folder: await temporaryFolder(cleanup), log };
+    const driver = await Driver.open({ ...parts, fileBytes: scaled(30_000, 200_000) });
+    plan = makePlan(random, { faults, isBucket: store === "bucket", mostStarts: scaled(2, faults) });
     for (const round of plan) await driver.round(at++, round);
     t.diagnostic(await driver.finish());
     await service.stop();
   } catch (error) {
     const last = at === 0 ? "" : ` after fault ${at} of ${plan.length} (${plan[at - 1]?.fault})`;
-    log(`failed${last}: ${String(error)}\n${service.refusals.join("\n")}`);
+    log(`failed${last}: ${String(error)}\n${service?.refusals.join("\n") ?? ""}`);
     const settings = `EMANET_HARNESS_SEED=${own} EMANET_HARNESS_FAULTS=${faults} EMANET_HARNESS_STORE=${store}`;
     const command = `${settings} npm ${isHeavy ? "run test:heavy" : "test"} -- tests/harness/harness.test.ts`;
-    throw new Error(`${command} failed${last}: ${String(error)}`, { cause: error });
+    const message = `${command} failed${last}: ${String(error)}`;
+    // Before the clean-up takes the service away from clients that wait for it.
+    service?.fail(new Error(message));
+    throw new Error(message, { cause: error });
   }
 }
 

@@ -27,9 +27,10 @@ const { EMANET_HARNESS_BUG: wanted = "" } = process.env;
 async function failureOf(seed: number): Promise<string | null> {
   const words = ["tools/run.mjs", "tools/test.ts", "tests/harness/harness.test.ts"];
   const env = { ...process.env, EMANET_HARNESS_SEED: String(seed), EMANET_TEST_HEAVY: "0", NODE_TEST_CONTEXT: "" };
-  const child = spawn(process.execPath, words, { cwd: copy, env, stdio: ["ignore", "pipe", "inherit"] });
-  const [[code], printed] = await Promise.all([once(child, "close"), text(child.stdout)]);
+  const child = spawn(process.execPath, words, { cwd: copy, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [[code], printed, said] = await Promise.all([once(child, "close"), text(child.stdout), text(child.stderr)]);
   if (code === 0) return null;
+  assert.doesNotMatch(`${printed}${said}`, /did not end within|left open/, "a run that fails ends at once");
   return /EMANET_HARNESS_SEED=\d+ .*/.exec(printed)?.[0] ?? assert.fail(`it did not run:\n${printed.slice(-3000)}`);
 }
 

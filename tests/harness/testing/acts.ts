@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import type { TestAnswer } from "../../../packages/server/src/testing/https.ts";
-import { until } from "../../crash/testing/service-under-test.ts";
 import type { Random } from "../../crash/testing/uploads.ts";
 import type { HarnessService } from "./harness-service.ts";
 import { describe, type Oracle, type Snapshot, waitMs } from "./oracle.ts";
@@ -140,7 +139,7 @@ export class Actor {
     const rule = keepLast === 0 ? null : keepLast;
     const target = `/v1/sources/${sourceId}/retention`;
     this.#oracle.policyAsked(sourceId, rule, this.#service.now());
-    const answer = await until("a policy is answered", async () => {
+    const answer = await this.#service.until("a policy is answered", async () => {
       const before = await this.#ask("GET", target);
       if (before.status === 404) return before;
       const headers = { "if-match": String(before.headers.etag) };
@@ -162,7 +161,7 @@ export class Actor {
 
   /** A task of the vault, as soon as a worker is free. */
   async enqueue(task: string): Promise<void> {
-    await until(`${task} is enqueued`, async () => {
+    await this.#service.until(`${task} is enqueued`, async () => {
       try {
         this.#place ??= await this.#vault();
         const { account_id: accountId, id } = this.#place;
@@ -186,7 +185,7 @@ export class Actor {
   }
 
   #ask(method: string, target: string, json?: object): Promise<TestAnswer> {
-    return until(`${method} ${target} is answered`, () => {
+    return this.#service.until(`${method} ${target} is answered`, () => {
       const call = { as: "owner" as const, ...(json !== undefined && { json }) };
       return this.#service.ask(method, target, call);
     });

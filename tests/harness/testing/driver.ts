@@ -6,7 +6,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { Cleanup } from "../../../packages/server/src/testing/database.ts";
 import type { FaultyGateway } from "../../../packages/storage/src/testing/faulty-gateway.ts";
 import { findLeftovers, nothingLeft } from "../../crash/testing/leftovers.ts";
-import { until } from "../../crash/testing/service-under-test.ts";
 import { passTime } from "../../crash/testing/upload-rounds.ts";
 import type { Random } from "../../crash/testing/uploads.ts";
 import { Actor } from "./acts.ts";
@@ -73,11 +72,18 @@ export class Driver {
       ...(this.#open.length > random.integer(openAtOnce + 1) ? [this.#open.shift()?.finish()] : []),
     ];
     const done = Promise.all(works);
-    // A work that fails is reported when the fault is over.
-    done.catch(() => undefined);
+    // A work that fails ends the others, and is reported when the fault is over.
+    done.catch((error: unknown) => service.fail(error));
     await delay(round.strikeAfterMs);
-    await fault.strike();
-    await delay(round.lastsMs);
+    try {
+      await fault.strike();
+      await delay(round.lastsMs);
+    } catch (error) {
+      service.fail(error);
+      // What it has stopped would hold up the end of the test.
+      await fault.end().catch(() => undefined);
+      throw error;
+    }
     await fault.end();
     await service.ensureUp();
     await done;
@@ -156,14 +162,14 @@ export class Driver {
     // Somebody may have deleted it meanwhile: then it must come back by an undelete, which others try.
     if (one.deletedAt !== null) return;
     const { service } = this.#parts;
-    const shown = await until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
+    const shown = await service.until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
     const rows = await service.rows("select to_jsonb(s) as row from emanet.snapshots s where id = $1", [one.id]);
     this.#oracle.isAway(one, `it is not there (${shown.status} ${shown.body} ${JSON.stringify(rows)})`);
   }
 
   /** Reads until the service answers: no fault is active. Content that stays unreadable is lost. */
   async #settled(one: Snapshot, way: Way): Promise<"whole" | "away"> {
-    return until(`${describe(one)} is read by ${way}`, async () => {
+    return this.#parts.service.until(`${describe(one)} is read by ${way}`, async () => {
       const outcome = await this.#reader.read(one, way);
       return outcome === "unreadable" ? null : outcome;
     });
@@ -174,7 +180,7 @@ export class Driver {
     const { service } = this.#parts;
     const isHeld = one.held === "yes" && service.latest() < one.releasedFrom;
     if (!isHeld && one.lockedUntil <= service.now()) return;
-    const answer = await until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
+    const answer = await service.until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
     assert.equal(answer.status, 200, `${describe(one)}: ${answer.body}`);
     const { retention } = JSON.parse(answer.body.toString());
     if (isHeld) assert.equal(retention.legal_hold, true, `LOST the hold of ${describe(one)}`);
@@ -187,7 +193,7 @@ export class Driver {
     const { service } = this.#parts;
     service.forgetTokens();
     for (const one of this.#oracle.snapshots.filter(({ deletedAt, isGone }) => deletedAt !== null && !isGone)) {
-      const answer = await until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
+      const answer = await service.until("a snapshot is shown", () => service.ask("GET", `/v1/snapshots/${one.id}`));
       // A deletion that is just being asked for may still be done.
       if (one.isBusy) continue;
       // A deletion that the copy did not have is not done; the wait of others begins again.
@@ -210,10 +216,12 @@ export class Driver {
     await this.#pruned();
     await this.checkAll();
     const expected = pickLeft(nothingLeft);
-    const left = await until("nothing is left over", async () => {
-      const found = pickLeft(await findLeftovers(service));
-      return isDeepStrictEqual(found, expected) ? found : null;
-    }).catch(async () => pickLeft(await findLeftovers(service)));
+    const left = await service
+      .until("nothing is left over", async () => {
+        const found = pickLeft(await findLeftovers(service));
+        return isDeepStrictEqual(found, expected) ? found : null;
+      })
+      .catch(async () => pickLeft(await findLeftovers(service)));
     assert.deepEqual(left, expected);
     const { length } = this.#oracle.snapshots;
     return `${this.#uploader.acknowledged} uploads acknowledged, ${length} snapshots, ${this.#checked} checks`;
@@ -224,7 +232,8 @@ export class Driver {
     // One for later is of an upload that ended between manifest and row.
     const text =
       "select from emanet.jobs where task = 'snapshots.prune_vault' and failed_at is null and key not like 'ended %'";
-    await until("prune has run", async () => ((await this.#parts.service.rows(text)).length === 0 ? true : null));
+    const { service } = this.#parts;
+    await service.until("prune has run", async () => ((await service.rows(text)).length === 0 ? true : null));
   }
 }
 

@@ -70,6 +70,7 @@ export class HarnessService extends ServiceUnderTest {
   databases = 0;
   /** The last requests that had no answer or one that says "not now": what the service said when a test ends with "not in time". */
   readonly #refusals: string[] = [];
+  readonly #failed = new AbortController();
 
   private constructor(options: Options, postgres: EmbeddedPostgres) {
     super();
@@ -104,6 +105,20 @@ export class HarnessService extends ServiceUnderTest {
         return sendHttp1(`${url}${target}`, made.ca, request, agent);
       },
     };
+  }
+
+  /** Aborts when the run has failed: clients that come again would come for ever. */
+  get failed(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  fail(error: unknown): void {
+    this.#failed.abort(error);
+  }
+
+  /** Asks until the answer is not null, or the run has failed. */
+  until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+    return until(what, ask, this.failed);
   }
 
   get client(): Client {
@@ -164,7 +179,7 @@ export class HarnessService extends ServiceUnderTest {
   /** Starts what has ended, and waits until requests are answered. A start may be refused while its database starts. */
   async ensureUp(): Promise<void> {
     for (const role of this.#options.roles)
-      await until(`${role} runs`, async () => {
+      await this.until(`${role} runs`, async () => {
         const main = this.#running.get(role);
         if (main !== undefined && !main.hasEnded()) return true;
         return this.#spawn(role)
@@ -178,7 +193,7 @@ export class HarnessService extends ServiceUnderTest {
           );
       });
     if (this.#client === null) return;
-    await until("the service is ready", async () => {
+    await this.until("the service is ready", async () => {
       const answer = await this.client.send("GET", "/health/ready").catch(() => null);
       return answer?.status === 200 ? true : null;
     });
@@ -347,12 +362,13 @@ export class HarnessService extends ServiceUnderTest {
     return this.owner();
   }
 
-  /** Null if no answer came, or one that says that the service cannot now. */
+  /** Null if no answer came, or one that says that the service cannot now. Throws when the run has failed. */
   async ask(
     method: string,
     target: string,
     call: ClientCall & { readonly as?: "owner" } = {},
   ): Promise<TestAnswer | null> {
+    this.failed.throwIfAborted();
     try {
       const bearer = call.as === "owner" ? await this.owner() : await this.auth();
       const answer = await this.client.send(method, target, { ...call, headers: { ...bearer, ...call.headers } });

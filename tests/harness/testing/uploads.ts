@@ -6,7 +6,7 @@ import path from "node:path";
 import type { Cleanup } from "../../../packages/server/src/testing/database.ts";
 import { backUpFolder } from "../../../packages/server/src/testing/folder-backup.ts";
 import { sendPieces } from "../../../packages/server/src/testing/send-pieces.ts";
-import { type AgentKeys, seedOfAgent, until } from "../../crash/testing/service-under-test.ts";
+import { type AgentKeys, seedOfAgent } from "../../crash/testing/service-under-test.ts";
 import { bodyOf, contentOf, headersOf, kinds, type Random, Sources, type Upload } from "../../crash/testing/uploads.ts";
 import type { HarnessService } from "./harness-service.ts";
 import type { Oracle } from "./oracle.ts";
@@ -63,7 +63,7 @@ export class Uploader {
   /** Sends it until it is acknowledged. */
   async send(upload: Upload, milliseconds: number): Promise<void> {
     let attempt = 0;
-    await until(`${upload.key} is acknowledged`, async () => {
+    await this.#parts.service.until(`${upload.key} is acknowledged`, async () => {
       const reference = `${upload.key}.${attempt}`;
       this.#parts.oracle.mayCome(reference, upload);
       const said =
@@ -118,7 +118,7 @@ export class Uploader {
       const id = await backUpFolder({
         ...{ place: { url, ca }, auth: () => patientAuth(service), folder: place, source: upload.source, reference },
         ...{ owner: `client:${demo.client_id}`, seed: seedOfAgent.toString("base64"), keys: agent },
-        ...(before && { before }),
+        ...{ signal: service.failed, ...(before && { before }) },
       });
       return `answer 200 ${id}`;
     } catch (error) {
@@ -138,6 +138,7 @@ export class Uploader {
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
     const began = this.#parts.service.now();
     const databases = this.#parts.service.databases;
+    this.#parts.service.failed.addEventListener("abort", () => goOn(), { once: true });
     const sent = this.#sendFolder(upload, reference, async (operation) => {
       if (operation !== "complete") return;
       reach();
@@ -167,7 +168,7 @@ export class Uploader {
     this.#parts.oracle.mayCome(reference, upload);
     const json = { source: upload.source, external_reference: reference };
     const headers = { "idempotency-key": reference };
-    const id = await until(`${upload.key} is made`, async () => {
+    const id = await this.#parts.service.until(`${upload.key} is made`, async () => {
       const made = await this.#parts.service.ask("POST", "/v1/snapshots", { json, headers });
       if (made?.status === 409) await this.#parts.service.moveClock(claimMs);
       if (made === null || made.status === 409) return null;
@@ -191,7 +192,7 @@ export class Uploader {
   /** False if the upload has ended. */
   async #putFiles(id: string, files: Upload["files"]): Promise<boolean> {
     for (const file of files) {
-      const status = await until(`${file.name} of ${id} is stored`, async () => {
+      const status = await this.#parts.service.until(`${file.name} of ${id} is stored`, async () => {
         const body = contentOf(file);
         const answer = await this.#parts.service.ask("PUT", `/v1/snapshots/${id}/files/${file.name}`, { body });
         return answer === null || [408, 429].includes(answer.status) ? null : answer.status;
@@ -204,7 +205,7 @@ export class Uploader {
 
   async #complete(id: string): Promise<boolean> {
     const { service } = this.#parts;
-    const status = await until(`${id} is completed`, async () => {
+    const status = await service.until(`${id} is completed`, async () => {
       const answer = await service.ask("POST", `/v1/snapshots/${id}/complete`);
       // Another process has the completion; one that died is noticed after a minute, by the time of the database.
       if (answer?.status === 202) await service.rows(deadCompletions).catch(() => undefined);
@@ -231,7 +232,7 @@ class InParts {
   /** Sends this part of it. False if the upload has ended. */
   sendTo(part: number): Promise<boolean> {
     const end = Math.floor(this.#content.length * part);
-    return until(`${this.#target} is sent to ${end}`, async () => {
+    return this.#service.until(`${this.#target} is sent to ${end}`, async () => {
       const head = await this.#service.ask("HEAD", this.#target);
       if (head === null) return null;
       if (head.status !== 200) return this.#begin();
@@ -263,5 +264,5 @@ const deadCompletions =
   "update emanet.snapshots set alive_at = alive_at - interval '61 seconds' where closed_at is not null and state = 'running'";
 
 function patientAuth(service: HarnessService): Promise<Readonly<Record<string, string>>> {
-  return until("a client gets a token", () => service.auth().catch(() => null));
+  return service.until("a client gets a token", () => service.auth().catch(() => null));
 }

@@ -26,14 +26,17 @@ export interface FolderTerms {
   };
   /** Waits before a call of the protocol, e.g. for a pause in the middle of an upload. */
   readonly before?: (operation: string) => Promise<void>;
+  /** Ends it: else a service that does not come back is asked for two minutes, call by call. */
+  readonly signal?: AbortSignal;
 }
 
 /** Much longer than a restart on a busy machine. */
 const attempts = 400;
 const pauseMs = 300;
 
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function patiently<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let left = attempts; ; left--) {
+    signal?.throwIfAborted();
     try {
       return await work();
     } catch (error) {
@@ -59,13 +62,13 @@ async function create(terms: FolderTerms): Promise<{ readonly id: string; readon
 export async function backUpFolder(terms: FolderTerms, say: (line: string) => void = () => undefined): Promise<string> {
   const { keys } = terms;
   const bytes = (text: string) => Buffer.from(text, "base64");
-  const { id, source } = await patiently(() => create(terms));
+  const { id, source } = await patiently(() => create(terms), terms.signal);
   say("begun");
   const send = uploadCall({ place: () => terms.place, auth: terms.auth }, id);
   const call = async (message: UploadCall) => {
     await terms.before?.(message.operation);
     say(`call ${message.operation}`);
-    return patiently(() => send(message));
+    return patiently(() => send(message), terms.signal);
   };
   await runBackup({
     ctx: { now: () => Date.now(), random: (length) => randomBytes(length) },

@@ -1,6 +1,7 @@
 /**
- * The beat: a number that the service raises every minute, in the database first and then in the store. So the store never has
- * a higher one than the database, unless the database is an older copy: then nothing may be written before `recover` has run.
+ * The beat: a number that the service raises every minute, and with every record that is written before an answer, in the database
+ * first and then in the store. So the store never has a higher one than the database, unless the database is an older copy: then
+ * nothing may be written before `recover` has run.
  *
  *   service/beat    magic "EMANETB1" · sealed number
  */
@@ -58,7 +59,7 @@ export async function assertStoreIsNotNewer({ transactions, secrets }: Sources, 
     );
   throw new StartError(
     "database_older_than_store",
-    `The object store was used with a newer database than this one (${seen - known} minute(s) of service are missing here). ` +
+    `The object store was used with a newer database than this one (it counts ${seen - known} further: one for each minute of service and for each change of access). ` +
       "Nothing is served, because new work would overwrite what the store has. If the newer database still exists, use that one. " +
       "Otherwise run `npm start -- recover` with the same settings, then start the service; docs/DISASTER.md says what it does.",
   );

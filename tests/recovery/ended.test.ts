@@ -54,3 +54,24 @@ test("tokens, links, shares and codes are refused; the 72 hours of acts and the 
   );
   assert.deepEqual(waits, [{ hours: 72 }, { hours: 24 }]);
 });
+
+test("device codes, grants, codes by SMS and known devices of the dump are gone", async () => {
+  const person = "select id from emanet.people where account_id = $1 limit 1";
+  const times = "now(), now() + interval '1 hour'";
+  const hash = "sha256('x')";
+  await env.rows(
+    `insert into emanet.oauth_artifacts (kind, id_hash, sealed_payload, created_at, expires_at) values ('DeviceCode', ${hash}, 'x', ${times})`,
+  );
+  await env.rows(
+    `insert into emanet.otp_challenges (id, account_id, person_id, purpose, code_hash, tries_left, created_at, expires_at)
+     values (gen_random_uuid(), $1, (${person}), 'sign_in', ${hash}, 5, ${times})`,
+    [env.accountId],
+  );
+  await env.rows(
+    `insert into emanet.devices (token_hash, person_id, account_id, created_at, last_used_at) values (${hash}, (${person}), $1, ${times})`,
+    [env.accountId],
+  );
+  await endWhatWasGiven(env.service.database.owner, new Date());
+  for (const table of ["oauth_artifacts", "otp_challenges", "devices"])
+    assert.deepEqual(await env.rows(`select from emanet.${table}`), [], table);
+});

@@ -7,7 +7,7 @@ export interface Scale {
   /** Of one folder of one snapshot. */
   readonly files: number;
   readonly auditRecords: number;
-  /** The part of each list that is scrolled. A quarter is still several pages of what is read ahead, and of the window of rows. */
+  /** The part of each list that is scrolled. A quarter of the files and of the records (750 at XS) is still several pages. */
   readonly scrolled: number;
   /** How often the whole way through the screens is measured. */
   readonly rounds: number;

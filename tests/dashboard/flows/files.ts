@@ -172,19 +172,19 @@ async function sendBroken({ office: { service }, program }: Bench, vaultId: stri
 
 /** The square of a taxpayer: under the pointer, or by the arrows. Its name is shown. */
 async function openSquare({ page, run, hand }: Stage, name: string): Promise<void> {
-  const board = page.locator(".night-grid-focus");
+  const grid = page.locator(".night-grid-focus");
   const tip = page.locator(".night-grid .tip strong");
   const isShown = async () => (await tip.count()) > 0 && (await tip.innerText()) === name;
   if (run.input === "keyboard") {
-    await hand.reach(board);
+    await hand.reach(grid);
     for (let steps = 0; !(await isShown()); steps += 1) {
       assert.ok(steps < 500, `the arrows do not lead to ${name}`);
       await page.keyboard.press("ArrowRight");
     }
     return page.keyboard.press("Enter");
   }
-  await board.scrollIntoViewIfNeeded();
-  const box = (await board.boundingBox()) ?? assert.fail("no board");
+  await grid.scrollIntoViewIfNeeded();
+  const box = (await grid.boundingBox()) ?? assert.fail("no grid");
   for (let y = 8; y < box.height; y += 12) {
     for (let x = 8; x < box.width; x += 12) {
       await page.mouse.move(box.x + x, box.y + y);

@@ -290,9 +290,8 @@ export class HarnessService extends ServiceUnderTest {
     this.now();
     this.#offsetMs += ms;
     await this.#setClock();
-    // Tokens of a later time are refused; what has ended is known by its time.
-    if (ms < 0) this.forgetTokens();
-    else if (ms > tokenMs) this.#tokenEpoch++;
+    // Tokens of a later time are refused, and one that was given just before may have ended.
+    if (ms < 0 || ms > tokenMs) this.forgetTokens();
   }
 
   /** Gives the database the time that the harness has: an old copy of it has an older one, a new one none. */

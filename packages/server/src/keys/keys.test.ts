@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, test } from "node:test";
+import type { ObjectStore } from "@emanet/engine/object-store";
 import { MemoryStore } from "@emanet/storage";
 import { systemRandom } from "../kernel/clock.ts";
 import { createSecrets } from "../kernel/secrets.ts";
@@ -130,6 +131,39 @@ describe("the copy of the root key in the object store", () => {
     const old = new MemoryStore();
     await rootKeyCopy(key(1), Buffer.alloc(32, 5)).writeTo(old);
     await assert.rejects(openRootKey(await newDatabase(t, old), key(2)), { code: "master_key_wrong" });
+  });
+
+  test("a process that starts while another writes the first copy gets the same root key", async (t) => {
+    // The other process does its whole start before, or after, each call that this one makes to the store.
+    for (const moment of ["before list", "after list", "before get", "after get"]) {
+      const here = new MemoryStore();
+      const mine = await newDatabase(t, here);
+      let other: Buffer | null = null;
+      const start = async (now: string) => {
+        if (now !== moment || other !== null) return;
+        other = await openRootKey(mine, key(1));
+        await rootKeyCopy(key(1), other).writeTo(here);
+      };
+      const observed: ObjectStore = new Proxy(here, {
+        get: (target, name) => {
+          if (name === "get")
+            return async (object: string) => {
+              await start("before get");
+              return target.get(object).finally(() => start("after get"));
+            };
+          if (name === "list")
+            return async function* (prefix: string) {
+              await start("before list");
+              yield* target.list(prefix);
+              await start("after list");
+            };
+          const member: unknown = Reflect.get(target, name, target);
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
+      const found = await openRootKey({ ...mine, openStore: async () => observed }, key(1));
+      assert.deepEqual(found, other, moment);
+    }
   });
 
   test("after a change of the master key the store opens with the new one alone", async (t) => {

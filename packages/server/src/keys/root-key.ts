@@ -86,9 +86,11 @@ export async function openRootKey(sources: RootKeySources, masterKey: MasterKey)
 
 async function firstRootKey({ openStore, random, onMade }: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
   const store = await openStore();
+  // Listed first: a copy that another process writes in between has this master key and is then read.
+  const isOfService = await hasAnyCopy(store);
   const copy = await readRootKeyCopy(store, masterKey);
   if (copy !== null) return copy;
-  if (await hasAnyCopy(store)) {
+  if (isOfService) {
     throw new StartError(
       "master_key_wrong",
       "The store of EMANET_STORAGE was used with another master key. Set EMANET_MASTER_KEY (or restore <data>/master.key) to that key, or use an empty store.",

@@ -9,6 +9,7 @@ import { MemoryStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { withCalls } from "../../packages/engine/src/testing/target-doubles.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -47,12 +48,7 @@ function clientTarget(env: TestEnvironment, upload: string, isKilled: (line: Lin
     killed ||= isKilled(line);
     if (killed) throw new Killed("killed");
   };
-  const target: UploadTarget = {
-    begin: (base) => local.begin(base),
-    reserveOrdinals: (request, count) => local.reserveOrdinals(request, count),
-    offer: (queries) => local.offer(queries),
-    offerNodes: (ids) => local.offerNodes(ids),
-    renew: () => local.renew(),
+  const target = withCalls(local, {
     putPack: async (name, body) => {
       const chunks: Buffer[] = [];
       for await (const chunk of body) chunks.push(Buffer.from(chunk));
@@ -81,10 +77,9 @@ function clientTarget(env: TestEnvironment, upload: string, isKilled: (line: Lin
       line.units++;
       for (const pack of unit.packs) line.open.delete(pack);
     },
-    complete: (draft) => local.complete(draft),
     // A process that is killed ends nothing.
     abandon: async () => undefined,
-  };
+  });
   return { target, line };
 }
 

@@ -8,6 +8,7 @@ import { MemoryStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { ClientUnit, UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { withCalls } from "../../packages/engine/src/testing/target-doubles.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -25,20 +26,8 @@ function blockListBytes({ blockLists }: ClientUnit): number {
   return blockLists.reduce((bytes, { blockList }) => bytes + blockList.length, 0);
 }
 
-/** Passes everything on to a target in this process. */
-function targetOf({ vault, writer }: TestEnvironment, changed: Partial<UploadTarget>): UploadTarget {
-  const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
-  return {
-    begin: (base) => local.begin(base),
-    reserveOrdinals: (request, count) => local.reserveOrdinals(request, count),
-    offer: (queries) => local.offer(queries),
-    offerNodes: (ids) => local.offerNodes(ids),
-    renew: () => local.renew(),
-    putPack: (name, body) => local.putPack(name, body),
-    register: changed.register ?? ((unit) => local.register(unit)),
-    complete: (draft) => local.complete(draft),
-    abandon: () => local.abandon(),
-  };
+function localTarget({ vault, writer }: TestEnvironment): UploadTarget {
+  return new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
 }
 
 function writeTinyFiles(from: string): void {
@@ -53,8 +42,8 @@ test("tiny files are registered while the backup goes on: no unit has the block 
   writeTinyFiles(from);
   const env = await openTestEnvironment(new MemoryStore());
   const units: number[] = [];
-  const local = targetOf(env, {});
-  const target = targetOf(env, {
+  const local = localTarget(env);
+  const target = withCalls(local, {
     register: (unit) => {
       units.push(blockListBytes(unit));
       return local.register(unit);
@@ -75,6 +64,6 @@ test("a unit of tiny files that is refused ends the backup with that error", asy
   const from = path.join(scratch(t), "from");
   writeTinyFiles(from);
   const env = await openTestEnvironment(new MemoryStore());
-  const target = targetOf(env, { register: () => Promise.reject(new Error("refused")) });
+  const target = withCalls(localTarget(env), { register: () => Promise.reject(new Error("refused")) });
   await assert.rejects(env.backup(from, { target, settings }), /refused/);
 });

@@ -11,6 +11,7 @@ import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { framesNeededBy } from "../../packages/engine/src/catalog/rules.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
+import { withCalls } from "../../packages/engine/src/testing/target-doubles.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -26,12 +27,7 @@ import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 function slowTarget(env: TestEnvironment, onUnit: (unit: ClientUnit) => void | Promise<void>): UploadTarget {
   const { vault, writer } = env;
   const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
-  return {
-    begin: (base) => local.begin(base),
-    reserveOrdinals: (request, count) => local.reserveOrdinals(request, count),
-    offer: (queries) => local.offer(queries),
-    offerNodes: (ids) => local.offerNodes(ids),
-    renew: () => local.renew(),
+  return withCalls(local, {
     putPack: async (name, body) => {
       // Long enough for the tree writer to go on while a pack is stored.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -41,9 +37,7 @@ function slowTarget(env: TestEnvironment, onUnit: (unit: ClientUnit) => void | P
       await onUnit(unit);
       return local.register(unit);
     },
-    complete: (draft) => local.complete(draft),
-    abandon: () => local.abandon(),
-  };
+  });
 }
 
 /** The frames of a stored pack. */

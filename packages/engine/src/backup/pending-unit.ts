@@ -22,6 +22,16 @@ export interface PreparedUnit {
   packs: readonly DurablePack[];
 }
 
+/** What a unit says of its segments: which one follows which, and their hooks. */
+export function linksOf(segments: readonly PendingSegment[]): Pick<ClientUnit, "follows" | "hooks"> {
+  return {
+    follows: segments
+      .filter(({ previous }) => previous !== 0)
+      .map(({ previous, item }) => [previous, item.ordinal] as const),
+    hooks: segments.flatMap(({ item, hooks }) => hooks.map((hook) => [hook, item.ordinal] as const)),
+  };
+}
+
 /** Bytes in registered packs of this session that belong to these segments, which are not registered (`unregistered-packs.ts`). */
 export function tornBytes(
   segments: readonly PendingSegment[],

@@ -26,3 +26,12 @@ export const defaultUploadSettings: UploadSettings = {
   maxUnregisteredBytes: null,
   maxBlockListBytes: 1024 * 1024,
 };
+
+/** Size at which a metadata pack is complete. */
+export const maxMetadataPackBytes = 4 * 1024 * 1024;
+
+/** Bytes of a small backup that go into one pack together with their metadata: browsing it reads little that it does not need. */
+export const maxOnePackBytes = 8 * 1024 * 1024;
+
+/** New nodes that may wait to be registered: half a megabyte of a unit. A bound for backups of very many directories without files. */
+export const maxPendingNodes = 8192;

@@ -45,21 +45,12 @@ import { joinedSegment } from "./joined-segment.ts";
 import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
 import type { PendingSegment, PreparedUnit } from "./pending-unit.ts";
-import { tornBytes } from "./pending-unit.ts";
+import { linksOf, tornBytes } from "./pending-unit.ts";
 import { RecentOrdinals } from "./recent-ordinals.ts";
 import type { QueriedSegment } from "./segment-queries.ts";
 import { fitIntoOffer, SegmentQueries } from "./segment-queries.ts";
-import type { UploadSettings } from "./upload-settings.ts";
+import { maxMetadataPackBytes, maxOnePackBytes, maxPendingNodes, type UploadSettings } from "./upload-settings.ts";
 import type { ClientItem, FrameBlockList, SegmentAnswer, UploadTarget } from "./upload-target.ts";
-
-/** Size at which a metadata pack is complete. */
-const maxMetadataPackBytes = 4 * 1024 * 1024;
-
-/** Bytes of a small backup that go into one pack together with their metadata: browsing it reads little that it does not need. */
-const maxOnePackBytes = 8 * 1024 * 1024;
-
-/** New nodes that may wait to be registered: half a megabyte of a unit. A bound for backups of very many directories without files. */
-const maxPendingNodes = 8192;
 
 /**
  * The number of this session's tree nodes that are kept in memory by id. If a node occurs again after it was removed from
@@ -452,10 +443,6 @@ export class Upload implements NodeSink {
     if (everything) await this.#dataPacks.drain();
     await this.#metadataPacks.drain();
     this.#addDurable([...this.#dataPacks.takeDurable(), ...this.#metadataPacks.takeDurable()]);
-    const follows = ready
-      .filter(([, { previous }]) => previous !== 0)
-      .map(([, { previous, item }]) => [previous, item.ordinal] as const);
-    const hooks = ready.flatMap(([, { item, hooks: own }]) => own.map((hook) => [hook, item.ordinal] as const));
     // A data pack may have become durable after the block lists were written: it waits for the next unit.
     const isReady = ({ frames }: DurablePack) =>
       frames.every((each) => each.kind === "meta" || blockLists.has(each.frame));
@@ -465,7 +452,7 @@ export class Upload implements NodeSink {
     const number = this.#nextUnit++;
     const packs = prepared.packs.map(({ pack }) => pack);
     prepared.unit = {
-      ...{ number, packs, hooks, follows },
+      ...{ number, packs, ...linksOf(prepared.segments) },
       blockLists: [...blockLists.values()],
       items: [...items, ...nodes],
     };

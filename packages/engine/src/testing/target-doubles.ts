@@ -34,6 +34,22 @@ export function intercept(next: () => UploadTarget, around: AroundCall): UploadT
   };
 }
 
+/** The same target with some other calls. */
+export function withCalls(target: UploadTarget, changed: Partial<UploadTarget>): UploadTarget {
+  return {
+    begin: (base) => target.begin(base),
+    reserveOrdinals: (request, count) => target.reserveOrdinals(request, count),
+    offer: (queries) => target.offer(queries),
+    offerNodes: (ids) => target.offerNodes(ids),
+    putPack: (name, body) => target.putPack(name, body),
+    register: (unit) => target.register(unit),
+    renew: () => target.renew(),
+    complete: (draft) => target.complete(draft),
+    abandon: () => target.abandon(),
+    ...changed,
+  };
+}
+
 async function* streamOf(pieces: readonly Buffer[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield piece;
 }

@@ -60,6 +60,7 @@ export function startMain(
     child.kill("SIGKILL");
     await ended;
   });
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const readyPattern = /^ready(?: (\S+))?$/m;
   return {
     pid: child.pid ?? 0,
@@ -69,12 +70,12 @@ export function startMain(
       while (!readyPattern.test(printed.stdout)) {
         const more = Promise.race([once(child.stdout, "data"), ended]);
         await withPatience(more, () => `not ready.\n${printed.stderr}`);
-        if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}\n${printed.stderr}`);
+        if (hasEnded()) throw new Error(`ended with ${child.exitCode ?? child.signalCode}\n${printed.stderr}`);
       }
       return readyPattern.exec(printed.stdout)?.[1] ?? "";
     },
     signal: (name) => void child.kill(name),
-    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    hasEnded,
     ended: () => withPatience(ended, () => `did not end.\n${printed.stderr}`),
   };
 }

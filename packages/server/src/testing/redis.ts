@@ -23,7 +23,9 @@ export async function startRedis(cleanup: Cleanup, command: string): Promise<Tes
   let running: { kill(): Promise<void> } | null = null;
   const start = async () => {
     const options = ["--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
-    const child = spawn(command, options.map(String), { stdio: ["ignore", "pipe", "inherit"] });
+    // Its errors come through us: with our own output open in it, a run would wait for it after a crash of this process.
+    const child = spawn(command, options.map(String), { stdio: ["ignore", "pipe", "pipe"] });
+    child.stderr.on("data", (text: Buffer) => process.stderr.write(text));
     const ended = once(child, "exit");
     running = {
       kill: async () => {

@@ -58,8 +58,10 @@ async function start(program: string, folder: string, port: number): Promise<Ver
   const environment = { ROOT_ACCESS_KEY: credentials.accessKeyId, ROOT_SECRET_KEY: credentials.secretAccessKey };
   const child = spawn(program, ["--quiet", "--keep-alive", "--port", `127.0.0.1:${port}`, "posix", folder], {
     env: { PATH: process.env.PATH, ...environment },
-    stdio: ["ignore", "ignore", "inherit"],
+    // Its errors come through us: with our own output open in it, a run would wait for it after a crash of this process.
+    stdio: ["ignore", "ignore", "pipe"],
   });
+  child.stderr.on("data", (text: Buffer) => process.stderr.write(text));
   const exited = once(child, "exit");
   const endWithUs = () => child.kill("SIGKILL");
   process.once("exit", endWithUs);
@@ -75,7 +77,7 @@ async function start(program: string, folder: string, port: number): Promise<Ver
 
 async function listens(child: ChildProcess, port: number): Promise<boolean> {
   const deadline = Date.now() + startLimitMs;
-  while (child.exitCode === null && Date.now() < deadline) {
+  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
     if (await connects(port)) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

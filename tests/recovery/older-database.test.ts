@@ -144,6 +144,29 @@ describe("a database of yesterday with a store of today", () => {
     assert.deepEqual([older.whole, older.vaults[0]?.missing.length], [false, 1]);
   });
 
+  test("what the table has as removed comes back if the store still has it: the store was another one at the last recover", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const database = await testDatabase(t);
+    const first = await startWith(t, { database, dataDir });
+    const id = await first.upload("source=gece", { "defter.txt": "1" });
+    const before = await first.shown(id);
+    await first.recorded();
+    await first.beaten();
+    await first.service.running.stop();
+    await storedRows(
+      database,
+      `update emanet.snapshots set state = 'expired', expired_at = completed_at, expires_at = completed_at, removed_at = completed_at
+       where id = $1`,
+      [id],
+    );
+    const kept = { database, dataDir, clock: first.service.clock };
+    assert.equal(parsed(await recoverServiceOf(configOf(kept), jsonOutput)).whole, true);
+    const after = await startWith(t, kept);
+    assert.deepEqual(await after.shown(id), before);
+    assert.equal((await after.get(`/v1/snapshots/${id}`)).json?.status, "completed");
+    await after.service.running.stop();
+  });
+
   test("an older bucket gets the newest records again: who was removed stays out after the next loss too", async (t) => {
     const dataDir = await temporaryFolder(t);
     const database = await testDatabase(t);

@@ -11,7 +11,7 @@
 
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
-import { after, describe, test } from "node:test";
+import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { zip } from "../../packages/server/src/archives/testing/made-zips.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
@@ -124,27 +124,36 @@ describe("several processes", () => {
   test(`${kills} kills in turn, with a bucket that fails: nothing acknowledged lacks a byte, nothing is left over`, async (t) => {
     const all = await open(t);
     if (all === null) return;
-    const { service, clients } = all;
-    const rounds = new KillRounds(service, new UploadRounds({ service, clients, random, fileBytes }));
-    service.store.oneOf = oneFaultOf;
-    for (let number = 0; number < kills; number++) await rounds.round(number);
-    await rounds.uploads.repeatInterrupted();
-    await passTime(service, isHeavy);
-    await rounds.uploads.assertAllWhole();
-    for (const sender of rounds.senders) await sender.assertWhole();
-    service.store.oneOf = 0;
-    const left = await leftWhenQuiet(service);
-    const faults = Object.entries(service.store.counts).map(([name, count]) => `${name} ${count}`);
-    const summary = [
-      `${rounds.uploads.acknowledged.length} uploads and ${rounds.senders.length} file by file acknowledged`,
-      ...faults,
-    ].join(", ");
-    log(summary);
-    t.diagnostic(summary);
-    assert.deepEqual(left, nothingLeft);
-    await service.stop();
+    await killInTurn(t, all).catch((error: unknown) => {
+      t.diagnostic(all.service.lastLines());
+      throw error;
+    });
+    await all.service.stop();
   });
 });
+
+async function killInTurn(
+  t: TestContext,
+  { service, clients }: NonNullable<Awaited<ReturnType<typeof openAll>>>,
+): Promise<void> {
+  const rounds = new KillRounds(service, new UploadRounds({ service, clients, random, fileBytes }));
+  service.store.oneOf = oneFaultOf;
+  for (let number = 0; number < kills; number++) await rounds.round(number);
+  await rounds.uploads.repeatInterrupted();
+  await passTime(service, isHeavy);
+  await rounds.uploads.assertAllWhole();
+  for (const sender of rounds.senders) await sender.assertWhole();
+  service.store.oneOf = 0;
+  const left = await leftWhenQuiet(service);
+  const faults = Object.entries(service.store.counts).map(([name, count]) => `${name} ${count}`);
+  const summary = [
+    `${rounds.uploads.acknowledged.length} uploads and ${rounds.senders.length} file by file acknowledged`,
+    ...faults,
+  ].join(", ");
+  log(summary);
+  t.diagnostic(summary);
+  assert.deepEqual(left, nothingLeft);
+}
 
 class KillRounds {
   readonly service: ManyProcesses;

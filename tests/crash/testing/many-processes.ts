@@ -60,6 +60,9 @@ interface OneProcess {
 /** Of the numbers that choose faults. */
 const steps = 1 << 20;
 
+/** Of a process, shown when a test fails: some twenty warnings. */
+const lastBytes = 8_000;
+
 /** Three processes with two pools each. */
 const maxConnections = 150;
 
@@ -193,6 +196,14 @@ export class ManyProcesses extends ServiceUnderTest {
       const answer = await this.client.send("GET", "/health/ready").catch(() => null);
       return answer?.status === 200 ? true : null;
     });
+  }
+
+  /** What the processes that run have printed last: their warnings. */
+  lastLines(): string {
+    const lines = [...this.#running].map(
+      ([name, { main }]) => `${name}:\n${main.stderr().slice(-lastBytes)}${main.stdout().slice(-lastBytes)}`,
+    );
+    return lines.join("\n");
   }
 
   /** Stops all as an operator does. */

@@ -20,19 +20,22 @@ export interface Block {
   readonly block: number;
 }
 
-/** Of these blocks, those with names that have every gram: the offsets of each gram. `grams` has those of each block's vault. */
+/**
+ * Of these blocks, those with names that have every gram: the offsets of all grams, one list behind the other. `grams` has those of each
+ * block's vault. One value and no array: the driver reads an array letter by letter.
+ */
 export async function blocksWithGrams(
   tx: ReadTx,
   blocks: readonly Block[],
   grams: (vault: number) => readonly number[],
-): Promise<readonly (Block & { readonly offsets: readonly Buffer[] })[]> {
+): Promise<readonly (Block & { readonly offsets: Buffer })[]> {
   const wanted = blocks.flatMap(({ vault, block }) => grams(vault).map((gram) => ({ vault, block, gram })));
   const [first] = blocks;
   const count = first === undefined ? 0 : grams(first.vault).length;
   return rowsOf(
     tx,
-    sql<Block & { offsets: readonly Buffer[] }>`
-      select g.vault, g.block, array_agg(g.offsets) as offsets
+    sql<Block & { offsets: Buffer }>`
+      select g.vault, g.block, string_agg(g.offsets, '') as offsets
       from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ block }) => block)}::integer[],
         ${wanted.map(({ gram }) => gram)}::integer[]) as w (vault, block, gram)
       join projected_grams g on g.vault = w.vault and g.block = w.block and g.gram = w.gram
@@ -40,17 +43,16 @@ export async function blocksWithGrams(
   );
 }
 
-/** The numbers of paths whose offsets are in every list, the greatest first. */
-export function commonPaths(block: number, lists: readonly Buffer[]): number[] {
+/** The numbers of paths whose offsets are in all of so many lists, the greatest first. A list has an offset once. */
+export function commonPaths(block: number, offsets: Buffer, lists: number): number[] {
   const counts = new Uint8Array(pathsPerBlock);
-  for (const list of lists)
-    for (let at = 0; at + 1 < list.length; at += 2) {
-      const offset = list.readUInt16LE(at);
-      counts[offset] = (counts[offset] ?? 0) + 1;
-    }
+  for (let at = 0; at + 1 < offsets.length; at += 2) {
+    const offset = offsets.readUInt16LE(at);
+    counts[offset] = (counts[offset] ?? 0) + 1;
+  }
   const paths: number[] = [];
   for (let offset = pathsPerBlock - 1; offset >= 0; offset--)
-    if (counts[offset] === lists.length) paths.push(block * pathsPerBlock + offset);
+    if (counts[offset] === lists) paths.push(block * pathsPerBlock + offset);
   return paths;
 }
 

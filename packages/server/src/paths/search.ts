@@ -125,8 +125,8 @@ class Search {
       const rows = await blocksWithGrams(this.#tx, some, this.#gramsOf);
       const byBlock = new Map(rows.map((row) => [`${row.vault} ${row.block}`, row]));
       const paths = some.flatMap(({ vault, block }) => {
-        const offsets = byBlock.get(`${vault} ${block}`)?.offsets ?? [];
-        const all = offsets.length === 0 ? [] : commonPaths(block, offsets);
+        const offsets = byBlock.get(`${vault} ${block}`)?.offsets;
+        const all = offsets === undefined ? [] : commonPaths(block, offsets, this.#query.grams.length);
         const before = after?.vaultId === this.#vault(vault).vault_id ? after.path : Number.POSITIVE_INFINITY;
         return all.filter((path) => path < before).map((path) => ({ vault, path }));
       });

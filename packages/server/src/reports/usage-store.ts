@@ -57,6 +57,10 @@ export interface UsageRow {
   readonly size_bytes: number;
 }
 
+/** The day of the last note of a vault `v` until a day. Found once per vault: as a condition of a join it was found for each note. */
+const lastNoteUntil = (day: string) =>
+  sql`(select coalesce(max(l.day), '-infinity') as day from vault_usage l where l.vault_id = v.id and l.day <= ${day}::date)`;
+
 /** What was noted from a day on, and the last that was noted before it, in the order of days. */
 export async function usageRows(
   tx: ReadTx,
@@ -67,8 +71,8 @@ export async function usageRows(
   const { rows } = await sql<UsageRow>`
     select u.vault_id, u.day::text as day, u.stored_bytes, u.size_bytes
     from unnest(${vaultIds}::uuid[]) as v (id)
-    join vault_usage u on u.vault_id = v.id and u.account_id = ${accountId}
-      and u.day >= coalesce((select max(l.day) from vault_usage l where l.vault_id = v.id and l.day <= ${from}::date), '-infinity')
+    cross join lateral ${lastNoteUntil(from)} first
+    join vault_usage u on u.vault_id = v.id and u.account_id = ${accountId} and u.day >= first.day
     order by u.day`.execute(tx.db);
   return rows;
 }
@@ -112,8 +116,8 @@ export async function usageSums(
       select greatest(u.day, ${from}::date) as day,
         u.stored_bytes - coalesce(lag(u.stored_bytes) over vault, 0) as stored, u.size_bytes - coalesce(lag(u.size_bytes) over vault, 0) as size
       from vaults v
-      join vault_usage u on u.vault_id = v.id and u.account_id = ${accountId}
-        and u.day >= coalesce((select max(l.day) from vault_usage l where l.vault_id = v.id and l.day <= ${from}::date), '-infinity')
+      cross join lateral ${lastNoteUntil(from)} first
+      join vault_usage u on u.vault_id = v.id and u.account_id = ${accountId} and u.day >= first.day
       where v.account_id = ${accountId} and v.deleted_at is null and ${allowed}
       window vault as (partition by u.vault_id order by u.day))
     select day::text as day, (sum(sum(stored)) over (order by day))::bigint as stored_bytes,

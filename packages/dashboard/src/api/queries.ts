@@ -115,6 +115,9 @@ export const sourceSnapshotsQuery = (sourceId: string) =>
 
 const treePage = 1000;
 
+/** Of a folder, what is shown first: more than fit on a screen, and soon there. More than `virtualFrom`, so that the rest is read when it is scrolled to. */
+const firstTreePage = 300;
+
 /** Names as they are compared, made when a page comes: of a hundred thousand they would take too long while a person types. */
 const foldedNames = new WeakMap<TreeEntry, string>();
 
@@ -131,7 +134,11 @@ export const treeQuery = (id: string, path: string) =>
     initialPageParam: "",
     queryFn: async ({ signal, pageParam }) => {
       const page = await client.snapshots.listTree(
-        { id, limit: treePage, ...(path !== "" && { path }), ...(pageParam !== "" && { cursor: pageParam }) },
+        {
+          ...{ id, limit: pageParam === "" ? firstTreePage : treePage },
+          ...(path !== "" && { path }),
+          ...(pageParam !== "" && { cursor: pageParam }),
+        },
         { signal },
       );
       for (const entry of page.data) foldedName(entry);

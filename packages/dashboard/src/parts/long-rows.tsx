@@ -44,12 +44,19 @@ export function useLongRows<List extends HTMLElement, Row extends HTMLElement>(
   });
   const isLong = count > virtualFrom;
   const [isFirst, setFirst] = useState(true);
-  useEffect(() => startTransition(() => setFirst(false)), []);
+  // Rows of a short list that are in the page. A filter may leave many of a long list: those in view first, the others behind them.
+  const [grown, setGrown] = useState(0);
+  useEffect(() => {
+    startTransition(() => {
+      setFirst(false);
+      setGrown(isLong ? 0 : count);
+    });
+  }, [isLong, count]);
   const rows = useWindowVirtualizer<Row>({
     ...{ count, overscan: isFirst ? firstOverscan : overscan, scrollMargin: top, enabled: isLong },
     estimateSize: () => rowHeight,
   });
-  const few = isFirst ? Math.min(count, Math.ceil(innerHeight / rowHeight) + firstOverscan) : count;
+  const few = Math.min(count, Math.max(grown, Math.ceil(innerHeight / rowHeight) + firstOverscan));
   const items = isLong ? rows.getVirtualItems() : [];
   const [first, last] = [items[0], items.at(-1)];
   const isNearEnd = isLong && (last?.index ?? 0) >= count - overscan;

@@ -2,7 +2,10 @@
 
 import { useSearch } from "@tanstack/react-router";
 import { Gauge, Package, ShieldCheck, User, Users } from "lucide-react";
+import { useEffect } from "react";
+import { queries } from "../api/client.ts";
 import { useRights } from "../api/rights.ts";
+import { vaultUsageQuery } from "../api/settings-queries.ts";
 import { SectionNav } from "../parts/section-nav.tsx";
 import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
@@ -24,6 +27,11 @@ const sections = [
 export function Settings() {
   const { tab = "profile" } = useSearch({ from: "/app/settings" });
   const { may } = useRights();
+  const mayReadUsage = may("snapshots:read");
+  // Usage is read page by page: of an office with hundreds of vaults it is there when its tab is opened.
+  useEffect(() => {
+    if (mayReadUsage) void queries.prefetchQuery(vaultUsageQuery);
+  }, [mayReadUsage]);
   // Staff have no account: only what is their own.
   const mine = sections.filter(({ isOwn }) => isOwn || may("account:read"));
   const { text, Content } = mine.find(({ id }) => id === tab) ?? sections[0];

@@ -55,12 +55,13 @@ export function Tree(props: TreeProps) {
   const [filter, setFilter] = useState("");
   const tree = useInfiniteQuery(treeQuery(snapshot.id, path));
   const wanted = useDeferredValue(folded(filter.trim()));
-  // A filter is about the whole folder: what is not here yet is read, page by page.
+  // A filter is about the whole folder: what is not here yet is read, page by page. The first page is short, so the next one follows.
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = tree;
   const isSearching = wanted !== "" && hasNextPage;
+  const isReading = isSearching || (hasNextPage && tree.data?.pages.length === 1);
   useEffect(() => {
-    if (isSearching && !isFetchingNextPage) void fetchNextPage();
-  }, [isSearching, isFetchingNextPage, fetchNextPage]);
+    if (isReading && !isFetchingNextPage) void fetchNextPage();
+  }, [isReading, isFetchingNextPage, fetchNextPage]);
   const { whyNot } = useRights();
   const [only] = chosen;
   const bytes = chosen.reduce((sum, entry) => sum + entry.bytes, 0);

@@ -14,6 +14,9 @@ interface Options {
   readonly fileBytes: number;
 }
 
+/** Times that an upload is sent again until it must be there. */
+const maxRepeats = 3;
+
 export class UploadRounds {
   readonly #service: ServiceUnderTest;
   readonly #clients: Clients;
@@ -57,10 +60,7 @@ export class UploadRounds {
     await this.#service.advance(61);
     for (const upload of this.#interrupted) {
       const again = upload.kind === "agent" ? { ...upload, key: `${upload.key}-again` } : upload;
-      const sending = await this.#clients.start(again, 0);
-      await sending.ended;
-      const id = sending.acknowledged ?? assert.fail(`${upload.key}: ${sending.lines.join(" | ")}`);
-      this.acknowledged.push({ id, upload: again });
+      this.acknowledged.push({ id: await this.#sendAgain(again), upload: again });
     }
     const rows = await this.#service.rows<{ key: string; count: number }>(
       `select external_reference as key, count(*)::int as count from emanet.snapshots
@@ -75,6 +75,19 @@ export class UploadRounds {
       this.acknowledged.filter(({ id }) => !known.has(id)),
       [],
     );
+  }
+
+  /** A store that fails may fail again: the service answers 503, and the client comes once more. */
+  async #sendAgain(upload: Upload): Promise<string> {
+    const lines: string[] = [];
+    for (let attempt = 0; attempt < maxRepeats; attempt++) {
+      const sending = await this.#clients.start(upload, 0);
+      await sending.ended;
+      if (sending.acknowledged !== null) return sending.acknowledged;
+      lines.push(...sending.lines);
+      if (!sending.lines.some((line) => line.startsWith("answer 503"))) break;
+    }
+    return assert.fail(`${upload.key}: ${lines.join(" | ")}`);
   }
 
   async assertAllWhole(): Promise<void> {

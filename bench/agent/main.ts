@@ -43,8 +43,27 @@ const { values } = parseArgs({
     also: { type: "string" },
     agent: { type: "string" },
     profile: { type: "string" },
+    help: { type: "boolean", short: "h", default: false },
   },
 });
+
+const help = `npm run --silent bench:agent -- [options]
+
+  --taxpayers N --files N --changed N   nights of an office: one snapshot per taxpayer (default 300, 200, 20)
+  --delay MS         between agent and service (default 30)
+  --many N           memory with N files in folders of 1000 and in one folder, and with a tenth of them before
+  --one-folder       with --many: only in one folder
+  --scan             with --many: with a bar, which counts the files first
+  --bytes N          first backups of N bytes that do not compress, without delay and with it
+  --rounds N         with --bytes (default 5)
+  --also COMMAND     with --bytes: in turns with another agent
+  --agent COMMAND    another agent in place of this one
+  --profile DIR      writes CPU profiles of agent and service`;
+
+if (values.help) {
+  console.log(help);
+  process.exit(0);
+}
 
 /** The file cache takes only files that changed a while before a backup. */
 const oldSeconds = 1_700_000_000;

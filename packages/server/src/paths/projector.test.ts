@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -12,6 +13,7 @@ import { defaultVaultId, makeVault } from "../vaults/testing.ts";
 import { findVaultsToProject, rebuildProjection } from "./jobs.ts";
 import { beginClearing, unwantSnapshot, wantSnapshot } from "./store.ts";
 import { accountRows, allVersions, inAccount, projectorOf } from "./testing.ts";
+import { pathNumbers, planByKeys } from "./version-store.ts";
 
 const env = await snapshotTest({ after });
 const vaultId = await defaultVaultId(env.service, env.auth);
@@ -260,4 +262,27 @@ test("nothing is left of a path that no snapshot has", async () => {
     from projections p where p.vault_id = ${vaultId}`,
   );
   assert.deepEqual(counts, { versions: 0, paths: 0, grams: 0, snapshots: 0 });
+});
+
+test("a path is looked up by its key, whatever the tables had when the statement was planned", async () => {
+  const rows = 20_000;
+  const read = await inAccount(env, async (tx) => {
+    const run = (text: string) => sql<Record<string, string>>`${sql.raw(text)}`.execute(tx.db);
+    const [place] = (await run("select vault::text, source_id::text as source from projected_paths limit 1")).rows;
+    const vault = Number(place?.vault);
+    const keys = Array.from({ length: 50 }, (_, n) => hash("md5", String(n + 1), "buffer"));
+    await planByKeys(tx);
+    await run("set local plan_cache_mode = force_generic_plan");
+    assert.equal((await pathNumbers(tx, vault, keys)).size, 0);
+    await run(`insert into projected_paths (source_id, vault, path, key, sealed)
+      select '${place?.source}', ${vault}, 1000000 + n, decode(md5(n::text), 'hex'), '' from generate_series(1, ${rows}) n`);
+    const scanned =
+      "select pg_stat_get_xact_tuples_returned('projected_paths_key'::regclass) + pg_stat_get_xact_tuples_returned('projected_paths_pkey'::regclass) as count";
+    const before = Number((await run(scanned)).rows[0]?.count);
+    assert.equal((await pathNumbers(tx, vault, keys)).size, keys.length);
+    const after = Number((await run(scanned)).rows[0]?.count);
+    await run("delete from projected_paths where path > 1000000");
+    return after - before;
+  });
+  assert.ok(read < 1_000, `${read} rows were read for 50 keys`);
 });

@@ -38,7 +38,9 @@ export async function blocksWithGrams(
       select g.vault, g.block, string_agg(g.offsets, '') as offsets
       from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ block }) => block)}::integer[],
         ${wanted.map(({ gram }) => gram)}::integer[]) as w (vault, block, gram)
-      join projected_grams g on g.vault = w.vault and g.block = w.block and g.gram = w.gram
+      cross join lateral (
+        select x.vault, x.block, x.offsets from projected_grams x
+        where x.vault = w.vault and x.block = w.block and x.gram = w.gram limit 1) g
       group by g.vault, g.block having count(*) = ${count}`,
   );
 }
@@ -56,6 +58,9 @@ export function commonPaths(block: number, offsets: Buffer, lists: number): numb
   return paths;
 }
 
+/** The path that a row `w` names. Lateral, with a limit, as all lookups here: every plan then looks up one after the other. */
+const wantedPath = sql`(select x.* from projected_paths x where x.vault = w.vault and x.path = w.path limit 1)`;
+
 export interface PathRow {
   readonly vault: number;
   readonly path: number;
@@ -72,7 +77,7 @@ export async function readPaths(
     sql<PathRow>`
       select p.vault, p.path, p.key, p.sealed
       from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ path }) => path)}::integer[]) as w (vault, path)
-      join projected_paths p on p.vault = w.vault and p.path = w.path`,
+      cross join lateral ${wantedPath} p`,
   );
 }
 
@@ -103,7 +108,7 @@ export async function newestVersions(
     sql<FoundPath>`
       select found.*, p.source_id, s.name as source_name
       from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ path }) => path)}::integer[]) as w (vault, path)
-      join projected_paths p on p.vault = w.vault and p.path = w.path
+      cross join lateral ${wantedPath} p
       join sources s on s.id = p.source_id
       cross join lateral (${shownVersions(sql.ref("p.vault"), sql.ref("p.path"), sql.ref("p.source_id"))}
         order by x.since desc limit 1) found`,

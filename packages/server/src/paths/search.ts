@@ -3,6 +3,7 @@
  * equal names have other hashes in every vault.
  */
 
+import { LruCache } from "@emanet/engine";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { ReadTx } from "../kernel/tx.ts";
 import { isMatch, parseQuery } from "./grams.ts";
@@ -26,8 +27,9 @@ import { type ProjectionRow, projectionsOf } from "./store.ts";
 
 export type { ProjectionProgress, ShownVersion };
 
-/** Blocks that are looked at together: a few hundred lookups. */
-const blocksAtOnce = 64;
+/** Blocks that are looked at together, at first and at most: a few hundred lookups, and a few thousand when these were not enough. */
+const firstBlocks = 64;
+const mostBlocks = 512;
 /** Names that are opened and compared together. */
 const pathsAtOnce = 250;
 /**
@@ -93,7 +95,7 @@ class Search {
     this.#tx = tx;
     this.#query = query;
     this.#vaults = new Map(rows.map((row) => [row.vault, row]));
-    this.#keysOf = remembered((vault) => new PathKeys(openKey(secrets, this.#vault(vault))));
+    this.#keysOf = remembered((vault) => keysOf(secrets, this.#vault(vault)));
     this.#gramsOf = remembered((vault) => query.grams.map((gram) => this.#keysOf(vault).gram(gram)));
   }
 
@@ -120,8 +122,8 @@ class Search {
   ): AsyncGenerator<readonly { vault: number; path: number }[]> {
     const blocks = [...this.#vaults.values()].flatMap((row) => blocksOf(row, after));
     let size = first;
-    for (let at = 0; at < blocks.length; at += blocksAtOnce) {
-      const some = blocks.slice(at, at + blocksAtOnce);
+    for (let at = 0, count = firstBlocks; at < blocks.length; at += count, count = Math.min(4 * count, mostBlocks)) {
+      const some = blocks.slice(at, at + count);
       const rows = await blocksWithGrams(this.#tx, some, this.#gramsOf);
       const byBlock = new Map(rows.map((row) => [`${row.vault} ${row.block}`, row]));
       const paths = some.flatMap(({ vault, block }) => {
@@ -180,6 +182,19 @@ function blocksOf(row: ProjectionRow, after: SearchPosition | null): Block[] {
   return Array.from({ length: blockOf(newest) + 1 }, (_, i) => ({ vault: row.vault, block: blockOf(newest) - i }));
 }
 
+/** Vaults whose keys are kept. A search over an office opens those of hundreds, and comes again with every letter. */
+const maxKeptKeys = 2_000;
+const keptKeys = new WeakMap<Secrets, LruCache<string, PathKeys>>();
+
+function keysOf(secrets: Secrets, row: ProjectionRow): PathKeys {
+  const kept = keptKeys.get(secrets) ?? new LruCache<string, PathKeys>(maxKeptKeys);
+  keptKeys.set(secrets, kept);
+  const name = `${row.vault_id} ${row.sealed_key.toString("base64")}`;
+  const keys = kept.get(name) ?? new PathKeys(openKey(secrets, row));
+  kept.set(name, keys, 1);
+  return keys;
+}
+
 function remembered<K, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {
@@ -205,6 +220,6 @@ export async function historyOf(
     projectionsOf(tx, accountId, [vaultId]),
   ]);
   if (projection === undefined || projection.is_clearing) return { versions: [], progress };
-  const key = new PathKeys(openKey(secrets, projection)).pathKey(sourceId, path);
+  const key = keysOf(secrets, projection).pathKey(sourceId, path);
   return { versions: await versionsOfPath(tx, { vault: projection.vault, key, sourceId }, page), progress };
 }

@@ -9,7 +9,7 @@ import { client, queries } from "../api/client.ts";
 import { fieldErrors } from "../api/field-errors.ts";
 import { useRights } from "../api/rights.ts";
 import { perform } from "../api/step-up.ts";
-import { collator, duration, recently, size } from "../format.ts";
+import { collator, duration, folded, recently, size } from "../format.ts";
 import { actMessage, DialogButtons } from "../parts/act-dialogs.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, FormError } from "../parts/field.tsx";
@@ -28,24 +28,35 @@ export function freshnessOf(state: string): Status {
 /** Late ones first, then by name. */
 const rank: Readonly<Record<string, number>> = { late: 0, never: 1, ok: 2 };
 
-interface SourceTableProps {
-  readonly sources: readonly Source[];
-  readonly vaultNames: ReadonlyMap<string, string>;
+export interface SourceRow {
+  readonly source: Source;
+  readonly vaultName: string;
+  /** What a filter compares: its name and that of its vault. */
+  readonly texts: readonly string[];
+}
+
+export function sortedSources(
+  sources: readonly Source[],
+  vaultNames: ReadonlyMap<string, string>,
+): readonly SourceRow[] {
+  const rows = sources.map((source) => {
+    const vaultName = vaultNames.get(source.vault_id) ?? "";
+    return { source, vaultName, texts: [folded(source.name), folded(vaultName)] };
+  });
+  return rows.sort(
+    (one, other) =>
+      (rank[one.source.freshness] ?? 1) - (rank[other.source.freshness] ?? 1) ||
+      collator.compare(one.vaultName, other.vaultName) ||
+      collator.compare(one.source.name, other.source.name),
+  );
 }
 
 const rowHeight = 57;
 const columns = 6;
 
-export function SourceTable({ sources, vaultNames }: SourceTableProps) {
+export function SourceTable({ rows: list }: { readonly rows: readonly SourceRow[] }) {
   const [edited, setEdited] = useState<Source | null>(null);
-  const nameOf = ({ vault_id: id }: Source) => vaultNames.get(id) ?? "";
-  const sorted = sources.toSorted(
-    (one, other) =>
-      (rank[one.freshness] ?? 1) - (rank[other.freshness] ?? 1) ||
-      collator.compare(nameOf(one), nameOf(other)) ||
-      collator.compare(one.name, other.name),
-  );
-  const rows = useLongRows<HTMLTableSectionElement, HTMLTableRowElement>(sorted.length, rowHeight);
+  const rows = useLongRows<HTMLTableSectionElement, HTMLTableRowElement>(list.length, rowHeight);
   return (
     <>
       <table className="table card-table sources-table">
@@ -66,11 +77,12 @@ export function SourceTable({ sources, vaultNames }: SourceTableProps) {
         <tbody ref={rows.list}>
           <SpaceRow height={rows.above} columns={columns} />
           {rows.shown.map((index) => {
-            const source = sorted[index];
-            if (source === undefined) return null;
+            const row = list[index];
+            if (row === undefined) return null;
+            const { source, vaultName } = row;
             const place = { index, measure: rows.measure };
             const edit = () => setEdited(source);
-            return <Row key={source.id} source={source} vaultName={nameOf(source)} onEdit={edit} {...place} />;
+            return <Row key={source.id} source={source} vaultName={vaultName} onEdit={edit} {...place} />;
           })}
           <SpaceRow height={rows.below} columns={columns} />
         </tbody>

@@ -4,7 +4,7 @@ import type { Agent, Source } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Server } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { agentsQuery, sourcesQuery, vaultsQuery } from "../api/queries.ts";
 import { rolesWith, useRights } from "../api/rights.ts";
 import { count, folded } from "../format.ts";
@@ -17,7 +17,7 @@ import { Screen } from "../shell/screen.tsx";
 import { t } from "../strings/index.ts";
 import { ConnectDialog, InstallSteps } from "./agent-connect.tsx";
 import { AgentList } from "./agents.tsx";
-import { freshnessOf, SourceTable } from "./source-table.tsx";
+import { freshnessOf, SourceTable, sortedSources } from "./source-table.tsx";
 
 export function Sources() {
   const { may, whyNot } = useRights();
@@ -115,13 +115,17 @@ function SourceList({ sources }: { readonly sources: readonly Source[] }) {
   const { state = "all", q = "" } = useSearch({ from: "/app/sources" });
   const navigate = useNavigate({ from: "/app/sources" });
   const { data: vaults = [] } = useQuery(vaultsQuery);
-  const names = new Map(vaults.map(({ id, name }) => [id, name]));
+  const names = useMemo(() => new Map(vaults.map(({ id, name }) => [id, name])), [vaults]);
+  // Sorted and folded once, and not again at every letter of the filter.
+  const rows = useMemo(() => sortedSources(sources, names), [sources, names]);
   const chosen = states.find((one) => one === state) ?? "all";
   const set = (part: { state?: string; q?: string }) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
-  const matches = ({ name, vault_id: vault }: Source) =>
-    [name, names.get(vault) ?? ""].some((text) => folded(text).includes(folded(q)));
-  const shown = sources.filter((source) => (chosen === "all" || source.freshness === chosen) && matches(source));
+  const wanted = folded(q);
+  const shown = rows.filter(
+    ({ source, texts }) =>
+      (chosen === "all" || source.freshness === chosen) && texts.some((text) => text.includes(wanted)),
+  );
   return (
     <section className="card" aria-labelledby="sources-title">
       <header className="card-header">
@@ -139,7 +143,7 @@ function SourceList({ sources }: { readonly sources: readonly Source[] }) {
           <Button onClick={() => set({ state: "all", q: "" })}>{t.sources.clear}</Button>
         </Empty>
       ) : (
-        <SourceTable sources={shown} vaultNames={names} />
+        <SourceTable rows={shown} />
       )}
     </section>
   );

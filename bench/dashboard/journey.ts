@@ -206,7 +206,7 @@ async function otherScreens({ traced, scale }: Journey): Promise<void> {
     traced.click(`${name}: open`, place(page, title), screen(title, content));
   const anything = ".content > *:not(.skeleton)";
   await open("restores", "Geri yüklemeler", anything);
-  const rows = ".sources table tbody tr";
+  const rows = ".sources table tbody tr:not(.spacer)";
   await open("sources", "Kaynaklar ve cihazlar", rows);
   await traced.scroll("sources", ".sources table", rowsOfTable, 6_000 * scale.scrolled, perFrame);
   await page.evaluate("scrollTo(0, 0)");

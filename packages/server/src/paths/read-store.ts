@@ -20,28 +20,35 @@ export interface Block {
   readonly block: number;
 }
 
+/** Lists of a block that are read, the shortest: what they have in common is opened and compared. All of them would be megabytes. */
+const mostLists = 3;
+
 /**
- * Of these blocks, those with names that have every gram: the offsets of all grams, one list behind the other. `grams` has those of each
- * block's vault. One value and no array: the driver reads an array letter by letter.
+ * Of these blocks, those with names that may have every gram: the offsets of the rarest grams, one list behind the other, and how many lists.
+ * `grams` has those of each block's vault. One value and no array: the driver reads an array letter by letter.
  */
 export async function blocksWithGrams(
   tx: ReadTx,
   blocks: readonly Block[],
   grams: (vault: number) => readonly number[],
-): Promise<readonly (Block & { readonly offsets: Buffer })[]> {
+): Promise<readonly (Block & { readonly offsets: Buffer; readonly lists: number })[]> {
   const wanted = blocks.flatMap(({ vault, block }) => grams(vault).map((gram) => ({ vault, block, gram })));
   const [first] = blocks;
   const count = first === undefined ? 0 : grams(first.vault).length;
   return rowsOf(
     tx,
-    sql<Block & { offsets: Buffer }>`
-      select g.vault, g.block, string_agg(g.offsets, '') as offsets
-      from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ block }) => block)}::integer[],
-        ${wanted.map(({ gram }) => gram)}::integer[]) as w (vault, block, gram)
-      cross join lateral (
-        select x.vault, x.block, x.offsets from projected_grams x
-        where x.vault = w.vault and x.block = w.block and x.gram = w.gram limit 1) g
-      group by g.vault, g.block having count(*) = ${count}`,
+    sql<Block & { offsets: Buffer; lists: number }>`
+      select vault, block, string_agg(offsets, '') as offsets, count(*)::integer as lists
+      from (
+        select g.vault, g.block, g.offsets, count(*) over (partition by g.vault, g.block) as found,
+          row_number() over (partition by g.vault, g.block order by length(g.offsets)) as place
+        from unnest(${wanted.map(({ vault }) => vault)}::integer[], ${wanted.map(({ block }) => block)}::integer[],
+          ${wanted.map(({ gram }) => gram)}::integer[]) as w (vault, block, gram)
+        cross join lateral (
+          select x.vault, x.block, x.offsets from projected_grams x
+          where x.vault = w.vault and x.block = w.block and x.gram = w.gram limit 1) g) found
+      where found = ${count} and place <= ${mostLists}
+      group by vault, block`,
   );
 }
 

@@ -115,7 +115,7 @@ class Search {
     return { found, next: null };
   }
 
-  /** Paths whose names have every gram, in the order of the search. Most queries need no more than the first ones. */
+  /** Paths whose names may have every gram, in the order of the search. Most queries need no more than the first ones. */
   async *#candidates(
     after: SearchPosition | null,
     first: number,
@@ -127,8 +127,8 @@ class Search {
       const rows = await blocksWithGrams(this.#tx, some, this.#gramsOf);
       const byBlock = new Map(rows.map((row) => [`${row.vault} ${row.block}`, row]));
       const paths = some.flatMap(({ vault, block }) => {
-        const offsets = byBlock.get(`${vault} ${block}`)?.offsets;
-        const all = offsets === undefined ? [] : commonPaths(block, offsets, this.#query.grams.length);
+        const row = byBlock.get(`${vault} ${block}`);
+        const all = row === undefined ? [] : commonPaths(block, row.offsets, row.lists);
         const before = after?.vaultId === this.#vault(vault).vault_id ? after.path : Number.POSITIVE_INFINITY;
         return all.filter((path) => path < before).map((path) => ({ vault, path }));
       });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
+import type { Route } from "playwright-core";
 import { openAs, programOf } from "./others.ts";
 import {
   assertClean,
@@ -72,6 +73,49 @@ test("rules that could remove something wait 72 hours; an owner cancels them and
   await page.getByText("Bekleyen işlem yok").waitFor();
   const policy = await service.send("GET", `/v1/vaults/${vaultId}/retention`, { headers: await program.auth() });
   assert.deepEqual([policy.json?.keep_last, policy.json?.pending], [null, null]);
+});
+
+test("another filter of the audit trail shows at once what was read of it already, and nothing else", async () => {
+  if (dashboard === undefined) return;
+  const { page } = dashboard;
+  const wrong = { email: office.login.email, password: "yanlış bir parola", totp_code: "000000" };
+  await service.send("POST", "/v1/auth/login", { json: wrong });
+  await page.goto(`${service.url}/app/audit?days=90`);
+  const rows = page.locator(".audit-table tbody tr[data-index]");
+  const failures = rows.filter({ hasText: "Başarısız" });
+  await failures.first().waitFor();
+  const all = await rows.count();
+  const events = /\/v1\/audit\/events\?/;
+  const segment = (name: string) => page.locator(".audit-filters label.segment", { hasText: name });
+  const shownBeforeAndAfter = async (name: string) => {
+    const held = Promise.withResolvers<Route>();
+    await page.route(events, held.resolve, { times: 1 });
+    await segment(name).click();
+    const request = await held.promise;
+    await rows.first().waitFor();
+    const before = await rows.allInnerTexts();
+    const answered = page.waitForResponse(events);
+    await request.continue();
+    await (await answered).finished();
+    return { before, after: await rows.allInnerTexts() };
+  };
+  const week = await shownBeforeAndAfter("Son 7 gün");
+  assert.ok(week.before.length > 0 && week.before.length < all, `${week.before.length} of ${all}`);
+  assert.deepEqual(week.after, week.before);
+  const failed = await shownBeforeAndAfter("Başarısız");
+  assert.deepEqual([failed.before.length, failed.after], [1, failed.before]);
+  // What was read of failures is not the beginning of all records.
+  await page.goto(`${service.url}/app/audit?outcome=failure`);
+  await failures.first().waitFor();
+  const held = Promise.withResolvers<Route>();
+  await page.route(events, held.resolve, { times: 1 });
+  await segment("Tümü").click();
+  const request = await held.promise;
+  await page.locator(".audit-records .skeleton").first().waitFor();
+  assert.equal(await rows.count(), 0);
+  await request.continue();
+  await rows.first().waitFor();
+  assert.deepEqual(await rows.allInnerTexts(), week.after);
 });
 
 test("an owner exports the data of the account and closes it; the closing waits, and is canceled here", async () => {

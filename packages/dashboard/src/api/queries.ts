@@ -240,6 +240,18 @@ export const auditQuery = ({ days, isFailure, who }: AuditFilter) =>
         { signal },
       ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
+    placeholderData: (before, query) => {
+      const [, , wasFailure, wasWho] = query?.queryKey ?? [];
+      if (before === undefined || wasWho !== who || (wasFailure === true && !isFailure)) return undefined;
+      // The newest come first, so what was read of the other list is the beginning of this one.
+      const since = Date.parse(sinceDays(days));
+      const data = before.pages
+        .flatMap((page) => page.data)
+        .filter(({ occurred_at: at, outcome }) => Date.parse(at) >= since && (!isFailure || outcome === "failure"));
+      return data.length === 0
+        ? undefined
+        : { pages: [{ data, has_more: false, next_cursor: null }], pageParams: [""] };
+    },
   });
 
 export const auditChainQuery = queryOptions({

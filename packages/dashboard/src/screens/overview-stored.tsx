@@ -2,10 +2,11 @@
 
 import type { UsageTotal } from "@emanet/client/source";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { queries } from "../api/client.ts";
 import { usageTotalQuery } from "../api/queries.ts";
 import { AreaChart, type Point } from "../charts/area-chart.tsx";
-import { day, size } from "../format.ts";
+import { addDays, day, size, today } from "../format.ts";
 import { Segments } from "../parts/segments.tsx";
 import { QueryView } from "../parts/states.tsx";
 import { t } from "../strings/index.ts";
@@ -13,13 +14,23 @@ import { t } from "../strings/index.ts";
 const ranges = { "30": 30, "90": 90, "365": 365 } as const;
 type Range = keyof typeof ranges;
 
-const pointsOf = ({ days }: UsageTotal): Point[] =>
-  days.map(({ day: key, stored_bytes: stored, size_bytes: files }) => ({ day: key, stored, size: files }));
+/** Longer ranges than the first are read together, after it: a click shows what is there already. */
+const queryOf = (range: Range) => usageTotalQuery(range === "30" ? ranges[range] : ranges[365]);
+
+function pointsOf({ days }: UsageTotal, range: Range): Point[] {
+  const first = addDays(today(), 1 - ranges[range]);
+  return days.flatMap(({ day: key, stored_bytes: stored, size_bytes: files }) =>
+    key < first ? [] : [{ day: key, stored, size: files }],
+  );
+}
 
 export function StoredChart() {
   const [range, setRange] = useState<Range>("30");
   const [isTable, setTable] = useState(false);
-  const usage = useQuery(usageTotalQuery(ranges[range]));
+  const usage = useQuery(queryOf(range));
+  useEffect(() => {
+    if (usage.isSuccess) void queries.prefetchQuery(queryOf("365"));
+  }, [usage.isSuccess]);
   return (
     <section className="card stored" aria-labelledby="stored-title">
       <header className="card-header">
@@ -42,7 +53,7 @@ export function StoredChart() {
         />
       </header>
       <QueryView query={usage} lines={6} height={268}>
-        {(total) => <Content points={pointsOf(total)} isTable={isTable} />}
+        {(total) => <Content points={pointsOf(total, range)} isTable={isTable} />}
       </QueryView>
     </section>
   );

@@ -56,10 +56,9 @@ export const getUsageTotal = endpoint(
     const today = dayOf(ctx.clock.now());
     const days = daysOf(query, ctx.clock.now(), language, maxTotalDays).filter((day) => day <= today);
     const [first = today] = days;
-    const { total, noted } = await ctx.read(rowAccessOf(principal), async (tx) => ({
-      total: await usageTotal(tx, accountId, within),
-      noted: await usageSums(tx, accountId, within, first),
-    }));
+    const [total, noted] = await ctx.read(rowAccessOf(principal), (tx) =>
+      Promise.all([usageTotal(tx, accountId, within), usageSums(tx, accountId, within, first)]),
+    );
     const { stored_bytes, size_bytes } = total;
     // Notes come in the order of days: one pass over both.
     let [at, last] = [0, null as (typeof noted)[number] | null];

@@ -90,15 +90,18 @@ async function readDraft(
 ): Promise<ReadDraft> {
   const expected = { snapshot: id, vaultId: access.keys.vaultId };
   const { header, row } = openDraft(manifest, expected, authority.publicKey);
-  await assertNotRevoked(access.catalog, header);
-  await assertNewestEpoch(access.catalog, header.epoch);
+  const [known, nextOrdinal] = await Promise.all([
+    access.catalog.session(header.session),
+    access.catalog.reserveOrdinals(0),
+    assertNotRevoked(access.catalog, header),
+    assertNewestEpoch(access.catalog, header.epoch),
+  ]);
   if (header.session !== state.session || header.nonce !== state.nonce)
     throw new FormatError("the manifest is of another session than the upload");
-  const known = await access.catalog.session(header.session);
   if (known !== null && !sameBytes(known.header, header.bytes))
     throw new FormatError("the manifest has another session header than the packs");
   // Decoding fails if the bitmap has an ordinal that was never reserved.
-  Bitmap.decode(row.reach, await access.catalog.reserveOrdinals(0));
+  Bitmap.decode(row.reach, nextOrdinal);
   return { header, row: { ...row, source, status: "completed" } };
 }
 

@@ -70,8 +70,11 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner, scope, authority, recheck, leaseMs = uploadLeaseMs } = this.#options;
     // A matcher of an earlier upload with this id would take frames for pinned.
     this.#matcher = null;
-    await access.catalog.expireUploads(access.ctx.now());
-    if (recheck !== undefined && (await access.catalog.damagedFrames()).length > 0) await recheck();
+    const [damaged] = await Promise.all([
+      recheck === undefined ? [] : access.catalog.damagedFrames(),
+      access.catalog.expireUploads(access.ctx.now()),
+    ]);
+    if (damaged.length > 0) await recheck?.();
     const leaseUntil = access.ctx.now() + leaseMs;
     const keys = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
     return beginClaimedUpload({ ...access, keys }, { upload, owner, leaseUntil, base, scope, ordinals: firstOrdinals });

@@ -246,14 +246,18 @@ export interface UploadResult {
   readonly failure: string | null;
 }
 
-/** Records how the last upload of a writer ended, where the writer has an agent. */
-export async function noteResult(tx: Tx, writer: Writer, { snapshotId, result, failure }: UploadResult): Promise<void> {
+/**
+ * Records how the last upload of a writer ended, where the writer has an agent. With the commit: uploads of one agent that end at the same
+ * time wait for each other no longer than that.
+ */
+export function noteResult(tx: Tx, writer: Writer, { snapshotId, result, failure }: UploadResult): void {
   if (writer.kind === "member") return;
-  await tx.db
+  const { sql: text, parameters: values } = tx.db
     .updateTable("agents")
     .set({ last_snapshot_id: snapshotId, last_result: result, last_failure_code: failure, last_result_at: tx.now })
     .where("writer_kind", "=", writer.kind)
     .where("writer_id", "=", writer.id)
     .where("revoked_at", "is", null)
-    .execute();
+    .compile();
+  tx.atCommit({ text, values });
 }

@@ -49,6 +49,33 @@ describe("steps of several processes at the same moment", () => {
   });
 });
 
+test("reads that are asked for at the same moment are one request to the database; if it fails, all of them do", async () => {
+  let [reads, isLost] = [0, false];
+  const read: typeof transactions.read = (...request) => {
+    reads++;
+    return isLost ? Promise.reject(new Error("lost")) : transactions.read(...request);
+  };
+  const catalog = openCatalog({ ...transactions, read }, await makeVault(transactions));
+  await begin(catalog, "u");
+  const each = [
+    () => catalog.chainHead(),
+    () => catalog.sessions(),
+    () => catalog.uploadState("u"),
+    () => catalog.uploadState("another"),
+    () => catalog.reserveOrdinals(0),
+  ];
+  const apart: unknown[] = [];
+  for (const ask of each) apart.push(await ask());
+  reads = 0;
+  assert.deepEqual(await Promise.all(each.map((ask) => ask())), apart);
+  assert.equal(reads, 1);
+  isLost = true;
+  const failed = await Promise.allSettled(each.map((ask) => ask()));
+  assert.deepEqual([...new Set(failed.map((one) => one.status))], ["rejected"]);
+  isLost = false;
+  assert.deepEqual(await catalog.sessions(), apart[1]);
+});
+
 test("a step that needs the vault alone and has to wait lets the steps of uploads pass", async (t) => {
   const vault = await makeVault(transactions);
   const catalog = openCatalog(transactions, vault);

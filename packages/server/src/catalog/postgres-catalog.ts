@@ -107,7 +107,7 @@ export class PostgresCatalog implements Catalog {
   }
 
   async settleClaim(session: number, ours: boolean): Promise<void> {
-    await this.#write("shared", (to) => settleClaim(to, session, ours));
+    await this.#write("shared", async (to) => settleClaim(to, session, ours));
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
@@ -226,7 +226,7 @@ export class PostgresCatalog implements Catalog {
   }
 
   async advanceChain(head: ChainHead, epoch?: number): Promise<void> {
-    await this.#write("shared", (to) => snapshots.advanceChain(to, head, epoch));
+    await this.#write("shared", async (to) => snapshots.advanceChain(to, head, epoch));
   }
 
   async newestEpoch(): Promise<number> {
@@ -359,7 +359,7 @@ export class PostgresCatalog implements Catalog {
     await this.#write("exclusive", async (to) => {
       assertSameRebuild(found, await scans.readCatalogId(to));
       if (unit !== undefined) await registerReplacing(to, unit);
-      if (chainHead !== undefined) await snapshots.advanceChain(to, chainHead, epoch);
+      if (chainHead !== undefined) snapshots.advanceChain(to, chainHead, epoch);
       await snapshots.revokeWriters(to, revoked ?? new Map());
       await snapshots.insertSnapshots(to, found.snapshots ?? [], "replace");
       scans.raiseNumbers(to, { nextOrdinal, nextSession });
@@ -392,9 +392,11 @@ export class PostgresCatalog implements Catalog {
   }
 
   async #committed(to: VaultTx, upload: string, snapshot: SnapshotRow): Promise<void> {
+    // Several listeners ask about the same snapshot.
+    const answers = new Map<string, Promise<boolean>>();
     await this.#listeners.committed?.(to.tx, {
       ...{ vaultId: this.#database.vaultId, upload, snapshot },
-      hasContentOf: (id) => snapshots.hasSameContent(to, snapshot.id, id),
+      hasContentOf: (id) => answers.getOrInsertComputed(id, () => snapshots.hasSameContent(to, snapshot.id, id)),
     });
   }
 

@@ -179,13 +179,14 @@ export async function readChain(
 }
 
 /** Sets the head, unless it is there or beyond already, and the newest epoch. */
-export async function advanceChain(to: VaultTx, { sequence, hash }: ChainHead, epoch = 1): Promise<void> {
+export function advanceChain(to: VaultTx, { sequence, hash }: ChainHead, epoch = 1): void {
   const isNewer = sql`chain_sequence < ${sequence}::bigint`;
-  await sql`
+  const advance = sql`
     update catalogs set chain_sequence = greatest(chain_sequence, ${sequence}::bigint),
       chain_hash = case when ${isNewer} then ${Buffer.from(hash)}::bytea else chain_hash end,
       epoch = greatest(epoch, ${epoch}::bigint)
-    where vault = ${to.vault}`.execute(to.db);
+    where vault = ${to.vault}`;
+  atCommit(to, advance);
 }
 
 /** Revokes writers. A revocation is never moved to a later session. */

@@ -276,9 +276,9 @@ export async function endUploads(to: VaultTx, which: Ending): Promise<string[]> 
 }
 
 /** Closes a claim. One that is not `ours` makes the catalog stale. */
-export async function settleClaim(to: VaultTx, session: number, ours: boolean): Promise<void> {
+export function settleClaim(to: VaultTx, session: number, ours: boolean): void {
   const { vault } = to;
-  await rowsOf(to, sql`update catalog_claims set open = false where vault = ${vault} and session = ${session}::bigint`);
+  atCommit(to, sql`update catalog_claims set open = false where vault = ${vault} and session = ${session}::bigint`);
   if (!ours) atCommit(to, sql`update catalogs set stale = true where vault = ${vault}`);
 }
 

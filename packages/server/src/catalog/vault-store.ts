@@ -72,6 +72,7 @@ export class VaultDatabase {
   readonly #of: VaultOfAccount;
   readonly #access: RowAccess;
   readonly #known: KnownVault;
+  #waiting: WaitingQuery[] = [];
 
   constructor(of: VaultOfAccount) {
     this.#of = of;
@@ -100,26 +101,34 @@ export class VaultDatabase {
     const vault = await this.#number();
     const { transactions, context } = this.#of;
     return transactions.run(context, this.#access, async (tx) => {
-      // Not awaited: they travel with the first statements of the work, before these.
-      const begun = Promise.all([
-        this.#choose(settingsOf(lock, options)).execute(tx.db),
-        lockVault(lock, vault).execute(tx.db),
-      ]);
-      begun.catch(() => undefined);
-      const result = await work({ tx, db: tx.db, vault });
-      await begun;
-      return result;
+      for (const first of [this.#choose(settingsOf(lock, options)), lockVault(lock, vault)])
+        tx.withNext(statementOf(tx, first));
+      return work({ tx, db: tx.db, vault });
     });
   }
 
-  /** The rows of one query, which sees one state of the vault. */
+  /** The rows of one query, which sees one state of the vault. Queries that are issued at the same time travel together. */
   async rows<T>(query: (vault: number) => RawBuilder<T>): Promise<T[]> {
     const vault = await this.#number();
+    const { promise, resolve, reject } = Promise.withResolvers<readonly unknown[]>();
+    // Called from a promise, so the tick comes after everything that is ready to run now.
+    if (this.#waiting.length === 0) process.nextTick(() => void this.#readWaiting());
+    this.#waiting.push({ query: query(vault), resolve, reject });
+    return (await promise) as T[];
+  }
+
+  async #readWaiting(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
     const { transactions, context } = this.#of;
-    return transactions.read(context, this.#access, async ({ db }) => {
-      const [, { rows }] = await Promise.all([this.#choose([]).execute(db), query(vault).execute(db)]);
-      return rows;
-    });
+    try {
+      const [, ...results] = await transactions.read(context, this.#access, ({ db }) =>
+        Promise.all([this.#choose([]), ...waiting.map(({ query }) => query)].map((query) => query.execute(db))),
+      );
+      for (const [at, { resolve }] of waiting.entries()) resolve(results[at]?.rows ?? []);
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
   }
 
   /** Chooses the vault, with settings of the transaction. */
@@ -141,6 +150,12 @@ export class VaultDatabase {
     this.#known.number = number;
     return number;
   }
+}
+
+interface WaitingQuery {
+  readonly query: RawBuilder<unknown>;
+  readonly resolve: (rows: readonly unknown[]) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Setting = readonly [name: string, value: string];
@@ -165,9 +180,13 @@ export async function rowsOf<T>({ db }: Pick<VaultTx, "db">, query: RawBuilder<T
 }
 
 /** Sends a statement with the commit, where nothing waits for its result. */
-export function atCommit({ tx, db }: VaultTx, query: RawBuilder<unknown>): void {
+export function atCommit({ tx }: Pick<VaultTx, "tx">, query: RawBuilder<unknown>): void {
+  tx.atCommit(statementOf(tx, query));
+}
+
+function statementOf({ db }: Pick<Tx, "db">, query: RawBuilder<unknown>): Statement {
   const { sql: text, parameters: values }: CompiledQuery = query.compile(db);
-  tx.atCommit({ text, values } satisfies Statement);
+  return { text, values };
 }
 
 /** Whatever makes a marking wrong raises the revision. */

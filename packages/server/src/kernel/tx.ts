@@ -52,6 +52,8 @@ export interface Tx extends ReadTx {
   job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   /** Sends a statement with the commit, when nothing waits for its result. */
   atCommit(statement: Statement): void;
+  /** Sends a statement before the next one, together with it. It is not sent if no other statement is. */
+  withNext(statement: Statement): void;
   /** What the audit records of this transaction say about the request, for records that a job writes later. */
   readonly auditOrigin: AuditOrigin;
   /** Runs work with another row access in the same commit. When the work throws, only what it did is undone. */
@@ -238,6 +240,10 @@ class Transaction {
     return this.#connection.send(statements);
   };
 
+  withNext(statement: Statement): void {
+    this.#connection.sendLater(statement);
+  }
+
   /** From the next statement on; sent with it. */
   setAccess(access: RowAccess): void {
     for (const statement of this.accessStatements(access)) this.#connection.sendLater(statement);
@@ -349,6 +355,7 @@ class Records {
       atCommit: (statement) => {
         this.#statements.push({ access, statement });
       },
+      withNext: (statement) => this.#transaction.withNext(statement),
       auditOrigin: this.#context.context,
       within: (inner, work) => this.#within(inner, work),
       job: (request) => {

@@ -8,13 +8,21 @@
 
 import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
+import type { Tx } from "../kernel/tx.ts";
 import { projectSnapshot } from "../paths/index.ts";
 import { addBytes, noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
 import { engineId, snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
 import { verifySnapshot } from "./jobs.ts";
 import { noteAgent, startUpload, targetsOf } from "./lifecycle.ts";
-import { addStoredBytes, completeSnapshot, findQueued, takeVerification } from "./store.ts";
+import {
+  addStoredBytes,
+  type CompletedFacts,
+  completeSnapshot,
+  type EndedUpload,
+  findQueued,
+  takeVerification,
+} from "./store.ts";
 
 export const catalogListeners: CatalogListeners = {
   async unitAdded(tx, { vaultId, upload, storedBytes }) {
@@ -26,12 +34,11 @@ export const catalogListeners: CatalogListeners = {
 
   async committed(tx, { vaultId, upload, snapshot, hasContentOf }) {
     const id = snapshotIdOf(snapshot.id);
-    const queued = await findQueued(tx, id);
-    if (queued !== undefined) await startUpload(tx, queued);
-    const done = await completeSnapshot(tx, id, {
+    const facts = {
       ...{ sizeBytes: snapshot.size, fileCount: snapshot.files, warningCount: snapshot.warnings },
       rootHash: snapshot.rootId,
-    });
+    };
+    const done = (await completeSnapshot(tx, id, facts)) ?? (await completeQueued(tx, id, facts));
     if (done === undefined) {
       // Upkeep has found the manifest of an upload that ended. `removal.ts` deletes the snapshot again.
       if (snapshotOfUpload(upload) === null) return;
@@ -41,15 +48,28 @@ export const catalogListeners: CatalogListeners = {
     tx.emit(snapshotCompleted, { snapshot_id: id, size_bytes: snapshot.size }, { vaultId });
     tx.audit({ action: "snapshot.completed", targets: targetsOf(id, done.source_id) });
     const noted = { id, status: "completed", completedAt: tx.now, sizeBytes: snapshot.size };
-    await noteSnapshot(tx, done.source_id, noted);
-    await noteAgent(tx, done, { snapshotId: id, result: "completed", failure: null });
+    noteAgent(tx, done, { snapshotId: id, result: "completed", failure: null });
     const { account_id: accountId, source_id: sourceId, created_at: createdAt, parent_id: parentId } = done;
     // A night on which nothing changed is what the night before was: nothing is read back or compared again (docs/decisions/0596).
-    const likeId = parentId !== null && (await hasContentOf(engineId(parentId))) ? parentId : null;
-    const isVerified = likeId !== null && (await takeVerification(tx, { accountId, id, from: likeId }));
+    const [isLike] = await Promise.all([
+      parentId !== null && hasContentOf(engineId(parentId)),
+      noteSnapshot(tx, sourceId, noted),
+    ]);
+    const likeId = isLike ? parentId : null;
+    const [isVerified] = await Promise.all([
+      likeId !== null && takeVerification(tx, { accountId, id, from: likeId }),
+      projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt, likeId }),
+    ]);
     if (!isVerified) await tx.job({ task: verifySnapshot, payload: { accountId, vaultId, snapshotId: id }, key: id });
-    await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt, likeId });
   },
 
   packDeleted: (tx, { vaultId, storedBytes }) => releaseBytes(tx, vaultId, storedBytes),
 };
+
+/** Upkeep can find the manifest of a snapshot that is queued again. */
+async function completeQueued(tx: Tx, id: string, facts: CompletedFacts): Promise<EndedUpload | undefined> {
+  const queued = await findQueued(tx, id);
+  if (queued === undefined) return undefined;
+  await startUpload(tx, queued);
+  return completeSnapshot(tx, id, facts);
+}

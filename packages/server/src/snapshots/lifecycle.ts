@@ -13,10 +13,9 @@ export async function createSnapshot(
   tx: Tx,
   row: NewSnapshot & { readonly state: "queued" | "running" },
 ): Promise<void> {
-  await insertSnapshot(tx, row);
   tx.audit({ action: "snapshot.created", targets: targetsOf(row.id, row.source_id) });
   if (row.state === "running") emitStarted(tx, row);
-  await note(tx, row.source_id, row.id, row.state);
+  await Promise.all([insertSnapshot(tx, row), note(tx, row.source_id, row.id, row.state)]);
 }
 
 /** The first byte of a queued snapshot has arrived. Nothing happens if it came before. */
@@ -40,7 +39,7 @@ export async function endUpload(
     ...{ outcome: end.state === "failed" ? "failure" : "success", metadata: { failure: end.code } },
   });
   await note(tx, ended.source_id, id, end.state);
-  await noteAgent(tx, ended, { snapshotId: id, result: end.state, failure: end.code });
+  noteAgent(tx, ended, { snapshotId: id, result: end.state, failure: end.code });
   if (ended.started_at === null) return true;
   const payload = { accountId: ended.account_id, vaultId: ended.vault_id, snapshotId: id };
   await tx.job({ task: releaseUpload, payload, key: id });
@@ -48,9 +47,9 @@ export async function endUpload(
 }
 
 /** Notes how an upload of an agent ended at the agent. An upload in one call needs no agent. */
-export async function noteAgent(tx: Tx, ended: EndedUpload, result: UploadResult): Promise<void> {
+export function noteAgent(tx: Tx, ended: EndedUpload, result: UploadResult): void {
   const { upload_kind: way, created_by_kind: kind, created_by_id: id } = ended;
-  if (way === "upload") await noteResult(tx, { kind, id }, result);
+  if (way === "upload") noteResult(tx, { kind, id }, result);
 }
 
 type StartedSnapshot = Pick<NewSnapshot, "id" | "account_id" | "vault_id" | "source_id"> & {

@@ -79,8 +79,8 @@ export async function openTarget(
   caller: Wanted,
   place: "" | "/query",
 ): Promise<ResolvedTarget> {
-  await lockOpenUploads(tx, caller.principal.accountId);
-  await refuseTooMany(tx, caller);
+  // Together, but each statement sees what was committed when it begins: the count is of after the lock.
+  await Promise.all([lockOpenUploads(tx, caller.principal.accountId), refuseTooMany(tx, caller)]);
   const target = await resolveTarget(tx, { ...caller, random, place }, targetOf(caller));
   await requireAgentVault(tx, caller.principal, target.vault.id);
   assertQuotaLeft(target.vault);

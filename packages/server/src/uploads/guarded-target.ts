@@ -76,10 +76,12 @@ async function begin(upload: OpenUpload, base: string | null): Promise<UploadSta
     // A file may have come meanwhile. Then the content comes file by file.
     const now = await lockSnapshot(tx, record.account_id, record.id);
     if (now?.upload_kind !== "upload") throw new CatalogError("unknown_upload", record.id);
-    await startUpload(tx, record);
-    await touchUpload(tx, record.id);
     const { account_id: accountId, vault_id: vaultId } = record;
-    await addUpload(tx, { snapshotId: record.id, accountId, vaultId, agentId: agent.id });
+    await Promise.all([
+      startUpload(tx, record),
+      touchUpload(tx, record.id),
+      addUpload(tx, { snapshotId: record.id, accountId, vaultId, agentId: agent.id }),
+    ]);
   });
   return { ...start, damaged: start.damaged.filter((ordinal) => reach?.has(ordinal) ?? false) };
 }
@@ -88,8 +90,8 @@ async function begin(upload: OpenUpload, base: string | null): Promise<UploadSta
  * The ordinals of a base. A client may use a completed snapshot of the same source: its own, or if it may read, one of
  * others whose content was verified. Rejects with `unknown_snapshot`; the client then begins without a base.
  */
-async function baseReach({ record, vault, run }: OpenUpload, base: string): Promise<Bitmap> {
-  const found = await run((tx) => findSnapshot(tx, record.account_id, snapshotIdOf(base)));
+async function baseReach({ record, vault, read }: OpenUpload, base: string): Promise<Bitmap> {
+  const found = await read((tx) => findSnapshot(tx, record.account_id, snapshotIdOf(base)));
   const isOwn = found?.created_by_kind === record.created_by_kind && found.created_by_id === record.created_by_id;
   const isKnown = isOwn || (!record.is_write_only && found?.verified_at != null);
   const row = found === undefined ? null : await vault.catalog.snapshot(base);
@@ -98,10 +100,10 @@ async function baseReach({ record, vault, run }: OpenUpload, base: string): Prom
   return Bitmap.decode(row.reach);
 }
 
-async function assertOrdinals({ record, vault, run }: OpenUpload, count: number): Promise<void> {
+async function assertOrdinals({ record, vault, read }: OpenUpload, count: number): Promise<void> {
   const state = await vault.catalog.uploadState(record.id);
   const reserved = (state?.ordinals ?? []).reduce((sum, { first, end }) => sum + end - first, 0);
-  const used = await run((tx) => countItems(tx, record.id));
+  const used = await read((tx) => countItems(tx, record.id));
   if (reserved + count - used > maxUnusedOrdinals)
     throw new FormatError(`the upload has ${reserved - used} ordinals that it has not used`);
 }

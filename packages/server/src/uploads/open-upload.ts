@@ -5,7 +5,7 @@ import { type AgentRow, agentOfWriter, noteSeen } from "../agents/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { actorOf, type Principal, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 import { findSnapshot, isCreator, type SnapshotRecord } from "../snapshots/index.ts";
 import { isVaultAllowed, writerName, writerOf } from "../vaults/index.ts";
 
@@ -18,6 +18,8 @@ export interface OpenUpload {
   readonly agent: AgentRow;
   readonly vault: Vault;
   readonly local: LocalTarget;
+  /** Reads with row access to the account. */
+  readonly read: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
   /** One transaction with row access to the account, in the caller's name. */
   readonly run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 }
@@ -30,16 +32,17 @@ export async function openUpload(ctx: Ctx, principal: AccountPrincipal, id: stri
   const { accountId } = principal;
   const writer = writerOf(principal);
   const run = <T>(work: (tx: Tx) => Promise<T>) => ctx.tx(rowAccessOf(principal), work);
-  const { record, agent, context } = await run(async (tx) => {
-    const found = await findSnapshot(tx, accountId, id);
-    if (found === undefined || !isVaultAllowed(principal, found.vault_id) || !isCreator(principal, found))
-      throw new Problem("not_found");
-    const live = await agentOfWriter(tx, accountId, writer);
-    if (live === undefined || !live.vault_ids.includes(found.vault_id)) throw new Problem("agent_required");
-    if (found.upload_kind !== "upload") throw new Problem("state_conflict");
-    await noteSeen(tx, live);
-    const origin = { actor: actorOf(principal), context: tx.auditOrigin, signal: endless };
-    return { record: found, agent: live, context: origin };
+  const read = <T>(work: (tx: ReadTx) => Promise<T>) => ctx.read(rowAccessOf(principal), work);
+  const [record, agent] = await read((tx) =>
+    Promise.all([findSnapshot(tx, accountId, id), agentOfWriter(tx, accountId, writer)]),
+  );
+  if (record === undefined || !isVaultAllowed(principal, record.vault_id) || !isCreator(principal, record))
+    throw new Problem("not_found");
+  if (agent === undefined || !agent.vault_ids.includes(record.vault_id)) throw new Problem("agent_required");
+  if (record.upload_kind !== "upload") throw new Problem("state_conflict");
+  const context = await run(async (tx) => {
+    await noteSeen(tx, agent);
+    return { actor: actorOf(principal), context: tx.auditOrigin, signal: endless };
   });
   const vault = await ctx.services.vaults.open(accountId, record.vault_id, context);
   const local = new LocalTarget({
@@ -48,5 +51,5 @@ export async function openUpload(ctx: Ctx, principal: AccountPrincipal, id: stri
     scope: record.is_write_only ? "lineage" : "vault",
     recheck: () => recheckDamagedFrames(vault),
   });
-  return { principal, record, agent, vault, local, run };
+  return { principal, record, agent, vault, local, read, run };
 }

@@ -138,24 +138,27 @@ export function gatedTransactions(
     const changed = numAffectedRows === undefined ? null : Number(numAffectedRows);
     return { rows, command: changed === null ? "SELECT" : "UPDATE", count: changed };
   };
+  /** `first` are sent before the next ones. */
   const sender =
-    (tx: Tx): SendStatements =>
+    (tx: Tx, first: Statement[]): SendStatements =>
     async (statements) => {
       const results: StatementResult[] = [];
-      for (const group of scheduler.together(statements)) {
+      const before = statements.length === 0 ? [] : first.splice(0);
+      for (const group of scheduler.together([...before, ...statements])) {
         await scheduler.turn();
         results.push(...(await Promise.all(group.map((statement) => sendOne(tx, statement)))));
       }
-      return results;
+      return results.slice(before.length);
     };
   return {
     ...inner,
     run: (context, access, work) =>
       inner.run(context, access, async (tx) => {
-        const send = sender(tx);
-        const later: Statement[] = [];
+        const [first, later]: [Statement[], Statement[]] = [[], []];
+        const send = sender(tx, first);
         const atCommit = (statement: Statement) => void later.push(statement);
-        const result = await work({ ...tx, db: queryBuilder(send), atCommit });
+        const withNext = (statement: Statement) => void first.push(statement);
+        const result = await work({ ...tx, db: queryBuilder(send), atCommit, withNext });
         await send(later);
         await scheduler.turn();
         return result;

@@ -11,6 +11,7 @@ import { day, dayAndTime } from "../format.ts";
 import { actMessage, ConfirmDialog, DialogButtons, SecretDialog } from "../parts/act-dialogs.tsx";
 import { Button } from "../parts/button.tsx";
 import { Check } from "../parts/check.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, FormError } from "../parts/field.tsx";
 import { ShownName, visibleName } from "../parts/shown-name.tsx";
@@ -120,35 +121,6 @@ const maxDays = 90;
 
 const periods = ["", "7", "30", "90"] as const;
 const outcomes = ["", "failure"] as const;
-
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly texts: Readonly<Record<T, string>>;
-  readonly values: readonly T[];
-  readonly value: T;
-  readonly onValue: (value: T) => void;
-}
-
-function Choice<T extends string>({ label, texts, values, value, onValue }: ChoiceProps<T>) {
-  return (
-    <Field label={label}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="input"
-          value={value}
-          onChange={({ target }) => onValue(values.find((one) => one === target.value) ?? value)}
-        >
-          {values.map((one) => (
-            <option key={one} value={one}>
-              {texts[one]}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
-}
 
 export function NewShare({ onClose }: { readonly onClose: () => void }) {
   const [label, setLabel] = useState("");

@@ -3,7 +3,7 @@
 import type { Account } from "@emanet/client/source";
 import { type ReactNode, useState } from "react";
 import { client } from "../api/client.ts";
-import { Field } from "../parts/field.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { ReasonDialog } from "../parts/reason-dialog.tsx";
 import { t } from "../strings/index.ts";
 import { f } from "../strings/staff.ts";
@@ -150,34 +150,5 @@ function SetApi({ account: { id }, onClose }: ActProps) {
     >
       <Choice label={f.account.api} values={apiChoices} texts={f.account.apis} value={chosen} onValue={setChosen} />
     </ReasonDialog>
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly values: readonly T[];
-  readonly texts: Readonly<Record<string, string>>;
-  readonly value: T;
-  readonly onValue: (value: T) => void;
-}
-
-export function Choice<T extends string>({ label, values, texts, value, onValue }: ChoiceProps<T>) {
-  return (
-    <Field label={label}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="input"
-          value={value}
-          onChange={(event) => onValue(values.find((one) => one === event.target.value) ?? value)}
-        >
-          {values.map((one) => (
-            <option key={one} value={one}>
-              {texts[one] ?? one}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   );
 }

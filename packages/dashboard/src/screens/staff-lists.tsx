@@ -7,6 +7,7 @@ import { client } from "../api/client.ts";
 import { bansQuery, jobsQuery, recordsQuery, requestsQuery } from "../api/staff-queries.ts";
 import { count, dayAndTime, duration } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { ReasonDialog } from "../parts/reason-dialog.tsx";
 import { Segments } from "../parts/segments.tsx";
@@ -16,7 +17,6 @@ import { TextField } from "../parts/text-field.tsx";
 import { t } from "../strings/index.ts";
 import { s } from "../strings/settings.ts";
 import { f } from "../strings/staff.ts";
-import { Choice } from "./staff-account-acts.tsx";
 
 export function StaffRequests() {
   const requests = useInfiniteQuery(requestsQuery);

@@ -25,6 +25,7 @@ import {
   noUploadLimits,
   openAgent,
   remoteTarget,
+  uploadUntil,
   type VaultKeysJson,
 } from "./testing.ts";
 
@@ -100,6 +101,22 @@ test("an upload: queued, running, completed with both events; its files are read
   const at = service.clock.now().toISOString();
   const completed = { snapshot_id: next.id, status: "completed", failure: null, at };
   assert.deepEqual(shown.json?.last_result, completed);
+});
+
+test("an upload whose begin ended before the snapshot was running is completed, and has started", async () => {
+  const { accountId } = await newAccount();
+  const agent = await openAgent(services, accountId, 1);
+  const next = await uploadUntil(services, agent, folderOf(1), "complete");
+  const asBefore = "update emanet.snapshots set state = 'queued', started_at = null where id = $1";
+  await storedRows(service.database, asBefore, [next.id]);
+  const answer = await send(await agent.auth(), next.id, "complete", next.body);
+  assert.equal(answer.status, 200, answer.body.toString());
+  const [row] = await storedRows<{ state: string; is_started: boolean }>(
+    service.database,
+    "select state, started_at is not null as is_started from emanet.snapshots where id = $1",
+    [next.id],
+  );
+  assert.deepEqual(row, { state: "completed", is_started: true });
 });
 
 test("an agent shows how its last upload ended: failed with its code, canceled, completed; a snapshot in one call is not one", async () => {

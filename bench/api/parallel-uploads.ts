@@ -1,4 +1,4 @@
-/** Memory of the service while many uploads run at the same time: the same bytes by few clients and by 200. */
+/** Memory of the service while many uploads run at the same time: the same bytes by few clients and by 200, and a fifth of them by 200. */
 
 import { rm } from "node:fs/promises";
 import path from "node:path";
@@ -13,7 +13,15 @@ import { openTransfers, type Transfer, type TransferClient } from "./transfers.t
 
 /** Uploads in all: as many as the contract has at the same time. */
 const uploads = 200;
-const clientCounts = [2, 20, 200] as const;
+const mostClients = 200;
+/** The last two differ in their content alone. */
+const loads = [
+  { clients: 2, part: 1 },
+  { clients: 20, part: 1 },
+  { clients: mostClients, part: 0.2 },
+  { clients: mostClients, part: 1 },
+] as const;
+/** Of an invoice as XML. */
 const fileBytes = 10_000;
 const filesPerUpload: Readonly<Record<ScaleName, number>> = { XS: 10, S: 100, M: 500, L: 1_000 };
 
@@ -23,7 +31,7 @@ const retryMs = 2_000;
 /** Short beside an upload. */
 const sampleMs = 200;
 
-/** What 200 clients may take more than two: what runs of the same load differ by. */
+/** What five times the content may take more: what runs of the same load differ by. */
 const mostGrowth = 1.05;
 
 const mebibyte = 2 ** 20;
@@ -56,11 +64,15 @@ async function isTaken(transfers: TransferClient, transfer: Transfer): Promise<b
   return true;
 }
 
-/** Whether memory stays flat from the fewest clients to the most. */
-function flatness(peaks: readonly number[]): string {
-  const growth = (peaks.at(-1) ?? 0) / (peaks[0] ?? 0);
-  const clients = `${clientCounts.at(-1)} clients take ${growth.toFixed(2)} × the memory of ${clientCounts[0]}`;
-  return `${growth <= mostGrowth ? "yes" : "NO"}: ${clients} (at most ${mostGrowth} ×).`;
+/** Whether memory stays flat as the content grows, and what a connection takes. */
+function flatness([fewest = 0, , small = 0, whole = 0]: readonly number[]): string {
+  const growth = whole / small;
+  const content = `${mostClients} clients take ${growth.toFixed(2)} × the memory for five times the content`;
+  const perClient = (whole - fewest) / (mostClients - loads[0].clients);
+  return [
+    `${growth <= mostGrowth ? "yes" : "NO"}: ${content} (at most ${mostGrowth} ×).`,
+    `${mostClients} clients take ${(whole / fewest).toFixed(2)} × the memory of ${loads[0].clients}: ${perClient.toFixed(2)} MiB for each.`,
+  ].join("\n");
 }
 
 export const parallelUploads: Part = {
@@ -68,9 +80,9 @@ export const parallelUploads: Part = {
   async run({ cleanups, scale, seed, log }) {
     const rows: string[] = [];
     const peaks: number[] = [];
-    for (const clients of clientCounts) {
+    for (const { clients, part } of loads) {
       const setup = await startSetup({ cleanups });
-      const files = filesPerUpload[scale];
+      const files = Math.max(1, filesPerUpload[scale] * part);
       const bodies = Array.from({ length: uploads }, (_, number) => {
         const file = path.join(setup.folder, `upload-${number}`);
         return { path: file, bytes: writeTar(file, seed * uploads + number, { files, fileBytes }) };
@@ -97,7 +109,7 @@ export const parallelUploads: Part = {
       const parts = await memory();
       peaks.push(cost.peakMib);
       log(
-        `${clients} clients: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
+        `${clients} clients, ${files} files each: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
       );
       const speed = (bytes / 1e6 / cost.seconds).toFixed(1);
       rows.push(

@@ -66,7 +66,7 @@ export const catalogListeners: CatalogListeners = {
   packDeleted: (tx, { vaultId, storedBytes }) => releaseBytes(tx, vaultId, storedBytes),
 };
 
-/** Upkeep can find the manifest of a snapshot that is queued again. */
+/** The call that began the upload ended before it made the snapshot `running`. */
 async function completeQueued(tx: Tx, id: string, facts: CompletedFacts): Promise<EndedUpload | undefined> {
   const queued = await findQueued(tx, id);
   if (queued === undefined) return undefined;

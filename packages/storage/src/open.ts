@@ -8,7 +8,7 @@ import { MemoryStore } from "./memory.ts";
 import { RetryingStore, repeatCall } from "./retrying.ts";
 import type { S3Credentials } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
-import { SpoolingStore } from "./spooling.ts";
+import { removeSpoolFiles, SpoolingStore } from "./spooling.ts";
 
 /** What stores get from the caller: time, random numbers, and settings that are not part of an address. */
 export interface StoreContext {
@@ -81,6 +81,7 @@ async function openS3(address: string, context: StoreContext): Promise<OpenedSto
   const { openS3Store } = await import("./s3.ts");
   // A server that refuses one of the first requests does not end the start of a service.
   const bucket = await repeatCall(context, () => openS3Store({ location, credentials, now }));
+  await removeSpoolFiles(folder);
   const store = new SpoolingStore(new RetryingStore(bucket, context), { folder, randomBytes });
   return {
     store,

@@ -1,12 +1,19 @@
 /** What the S3 store says of servers that cannot keep the port's promises. They are made up here, answer by answer. */
 
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { type TestContext, test } from "node:test";
+import { MemoryStore } from "./memory.ts";
+import { openStore } from "./open.ts";
 import { openS3Store, type S3Store } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
+import { SpoolingStore } from "./spooling.ts";
 import { patternStream, rejectsWith } from "./testing/bodies.ts";
 
 type Answer = { status: number; body?: string; unsized?: true };
@@ -15,8 +22,8 @@ type Script = (request: http.IncomingMessage) => Answer | undefined;
 const xml = '<?xml version="1.0" encoding="UTF-8"?>';
 const refusal: Answer = { status: 412, body: `${xml}<Error><Code>PreconditionFailed</Code></Error>` };
 
-/** A server that does what opening needs; `script` may answer first. */
-async function openOn(t: TestContext, script: Script): Promise<S3Store> {
+/** The address of a server that does what opening needs; `script` may answer first. */
+async function serve(t: TestContext, script: Script): Promise<string> {
   const server = http.createServer((request, response) => {
     request.resume().on("end", () => {
       const { status, body = "", unsized } = script(request) ?? wellBehaved(request);
@@ -31,9 +38,13 @@ async function openOn(t: TestContext, script: Script): Promise<S3Store> {
     server.close();
   });
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const location = parseS3Url(`s3://bucket?endpoint=${encodeURIComponent(endpoint)}`);
-  const credentials = { accessKeyId: "test-access", secretAccessKey: "test-secret" };
-  return openS3Store({ location, credentials, now: Date.now });
+  return `s3://bucket?endpoint=${encodeURIComponent(endpoint)}`;
+}
+
+const credentials = { accessKeyId: "test-access", secretAccessKey: "test-secret" };
+
+async function openOn(t: TestContext, script: Script): Promise<S3Store> {
+  return openS3Store({ location: parseS3Url(await serve(t, script)), credentials, now: Date.now });
 }
 
 function wellBehaved(request: http.IncomingMessage): Answer {
@@ -48,6 +59,21 @@ function wellBehaved(request: http.IncomingMessage): Answer {
 
 test("a server that does all that is needed is opened", async (t) => {
   await openOn(t, () => undefined);
+});
+
+test("opening removes the file that a process left which was killed before it could remove the name", async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), "emanet-spool-folder-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const inner = new SpoolingStore(new MemoryStore(), { folder, randomBytes: (count) => Buffer.alloc(count, 7) });
+  const left = path.join(folder, `emanet-spool-${"07".repeat(16)}`);
+  writeFileSync(left, "");
+  writeFileSync(path.join(folder, "notes.txt"), "of someone else");
+  await assert.rejects(inner.put("a", patternStream(1, 10)()), /spool a/, "a spool file has this name");
+  const address = await serve(t, () => undefined);
+  const context = { now: Date.now, random: () => 0.5, randomBytes, sleep: async () => undefined, spoolFolder: folder };
+  const opened = await openStore(address, { ...context, s3Credentials: credentials });
+  await opened.close();
+  assert.deepEqual(readdirSync(folder), ["notes.txt"]);
 });
 
 test("a server that ignores If-None-Match on a put is refused", async (t) => {

@@ -3,12 +3,12 @@
  * failed attempt can be repeated, and its size is known before the first byte is sent. A body that can be opened again is
  * passed on as it is.
  *
- * The file has no name as soon as it is open, so a process that ends leaves no file. (On Windows the name stays and
- * the file is removed when the put ends.)
+ * The file loses its name right after it was created. A process that is killed in between leaves an empty file, which the
+ * next one removes when it opens. (On Windows the name stays until the put ends.)
  */
 
 import { constants } from "node:fs";
-import { type FileHandle, open, unlink } from "node:fs/promises";
+import { type FileHandle, open, readdir, unlink } from "node:fs/promises";
 import path from "node:path";
 import {
   assertObjectName,
@@ -33,6 +33,18 @@ export interface SpoolOptions {
 
 /** Read back in pieces of this size; one piece per put is in memory. */
 const pieceBytes = 1024 * 1024;
+
+const filePrefix = "emanet-spool-";
+
+/**
+ * Removes the files that killed processes left. Those of running processes may go too: they are read by their handles. What
+ * cannot be removed belongs to another user.
+ */
+export async function removeSpoolFiles(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names)
+    if (name.startsWith(filePrefix)) await unlink(path.join(folder, name)).catch(() => undefined);
+}
 
 /** An object store over another one, to which every body can be sent again. */
 export class SpoolingStore implements ObjectStore {
@@ -78,7 +90,7 @@ export class SpoolingStore implements ObjectStore {
 
   async #createFile(name: string): Promise<{ handle: FileHandle; file: string }> {
     const { folder, randomBytes } = this.#options;
-    const file = path.join(folder, `emanet-spool-${Buffer.from(randomBytes(16)).toString("hex")}`);
+    const file = path.join(folder, `${filePrefix}${Buffer.from(randomBytes(16)).toString("hex")}`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL;
     try {
       const handle = await open(file, flags, 0o600);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
+import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
@@ -138,6 +139,21 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await assert.rejects(night(prepared, 1), { name: "OutdatedKeysError" });
       assert.deepEqual(await Array.fromAsync(prepared.env.vault.catalog.allPacks()), []);
       assert.deepEqual(await listSnapshots(prepared.env.vault.catalog), []);
+    });
+
+    test("a rotation after an upload's last unit refuses its completion, and no manifest is written", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { vault } = prepared.env;
+      await night(prepared, 1);
+      const target = new LocalTarget({ access: vault, upload: "late", owner: "late", authority: vault.authority });
+      const complete = target.complete.bind(target);
+      target.complete = async (draft) => {
+        await rotateVaultKeys(vault, masterKey);
+        return complete(draft);
+      };
+      await assert.rejects(night(prepared, 2, { target, owner: "late" }), { name: "OutdatedKeysError" });
+      const manifests = await Array.fromAsync(prepared.store.list(vault.names.snapshots));
+      assert.deepEqual([manifests.length, (await listSnapshots(vault.catalog)).length], [1, 1]);
     });
 
     test("keys that are not those that the chain names are not wrapped", async (t) => {

@@ -13,7 +13,7 @@ import { decodeBlockList, encodeBlockList } from "../../packages/engine/src/form
 import { ByteWriter, FormatError } from "../../packages/engine/src/format/bytes.ts";
 import { frameNumber } from "../../packages/engine/src/format/frame.ts";
 import { blockId } from "../../packages/engine/src/format/hash.ts";
-import type { SnapshotDraft } from "../../packages/engine/src/format/manifest.ts";
+import { draftHeader, draftManifest, type SnapshotDraft } from "../../packages/engine/src/format/manifest.ts";
 import type { PackFrame, PackTable } from "../../packages/engine/src/format/pack.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
@@ -198,6 +198,19 @@ test("a manifest of another session, or with a broken signature, is not accepted
   });
   await assert.rejects(env.backup(from, { target: broken, owner: "liar" }), /signature|private/);
   assert.equal((await listSnapshots(env.vault.catalog)).length, 2);
+});
+
+test("a manifest with an ordinal that was never reserved is refused before its bitmap is decompressed", async (t) => {
+  const { from, env } = await prepare(t);
+  const far = ({ manifest, row }: SnapshotDraft): SnapshotDraft => {
+    const reach = Bitmap.decode(row.reach);
+    reach.add(2 ** 24);
+    const lying = { ...row, reach: reach.encode() };
+    const session = { header: draftHeader(manifest), contentKey: Buffer.alloc(32) };
+    return { row: lying, manifest: draftManifest(session, env.writer, lying, { warnings: null }) };
+  };
+  await assert.rejects(env.backup(from, { target: new LyingTarget(env, far), owner: "liar" }), { name: "FormatError" });
+  assert.equal((await listSnapshots(env.vault.catalog)).length, 1);
 });
 
 test("a unit with rows that do not belong to the upload is refused; a client cannot set owner and verified", () => {

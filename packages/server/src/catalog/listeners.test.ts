@@ -113,6 +113,8 @@ describe("listeners run in the transaction of the step", () => {
     const asked: { id: string; answer: boolean | null } = { id: "s1", answer: null };
     const catalog = openCatalog(transactions, vault, {
       committed: async (_tx, { hasContentOf }) => {
+        // The answer about another snapshot does not change it.
+        assert.equal(await hasContentOf("none"), false);
         asked.answer = await hasContentOf(asked.id);
       },
     });

@@ -20,6 +20,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const modules = path.join(root, "node_modules");
 const stampFile = path.join(modules, ".emanet-installed");
 const lockFile = path.join(root, ".cache", "install.lock");
+/** Variables that a process of the service must be started with (docs/decisions/0643). */
+const serviceMain = "packages/server/src/main.ts";
+const serviceEnvironment = path.join(root, "tools", "service-environment.json");
 
 /** The npm packages that carry the pinned Node for each platform. */
 const nodePackages = {
@@ -126,6 +129,7 @@ async function runProgram([first, ...rest]) {
   const child = spawn(pinnedNode(), ["--disable-warning=ExperimentalWarning", target, ...rest], {
     stdio: "inherit",
     env: {
+      ...(first === serviceMain && JSON.parse(readFileSync(serviceEnvironment, "utf8"))),
       ...process.env,
       PATH: `${path.dirname(pinnedNode())}${path.delimiter}${process.env.PATH ?? ""}`,
       // Compiled code is kept between runs: without it every process and thread loads the type stripper, 20 MiB each.

@@ -1,12 +1,16 @@
-/** Memory of the service while many uploads run at the same time: the same bytes by few clients and by 200, and a fifth of them by 200. */
+/**
+ * Memory of the service while many uploads run at the same time: the same bytes by few clients and by 200, and a fifth of them by
+ * 200. Connections take memory of their own, in TLS and Node: a bare server with the same load shows how much.
+ */
 
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { countsOf, type Program, type ServiceCounts } from "../requests/processes.ts";
+import { mostTransferBytes, transferBytesPerAccount } from "../../packages/server/src/kernel/http/transfers.ts";
+import { countsOf, type Program, type ServiceCounts, startProgram, stopProgram } from "../requests/processes.ts";
 import { writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
-import { startSetup } from "./measured-setup.ts";
+import { type MeasuredSetup, startSetup } from "./measured-setup.ts";
 import type { Part } from "./part.ts";
 import type { ScaleName } from "./scale.ts";
 import { openTransfers, type Transfer, type TransferClient } from "./transfers.ts";
@@ -31,10 +35,13 @@ const retryMs = 2_000;
 /** Short beside an upload. */
 const sampleMs = 200;
 
-/** What 200 clients may take more than two, and five times the content more than one: what runs of the same load differ by. */
+/** What 20 clients may take more than two: what runs of the same load differ by. */
 const mostGrowth = 1.05;
 
 const mebibyte = 2 ** 20;
+/** What the uploads of an account may hold at a time, and how many large ones these are. */
+const inFlightMib = transferBytesPerAccount / mebibyte;
+const mostAtATime = transferBytesPerAccount / mostTransferBytes;
 
 /** What the memory of the service consists of where it is highest. Returns what ends the watch. */
 function watchMemory(program: Program): () => Promise<string> {
@@ -64,20 +71,77 @@ async function isTaken(transfers: TransferClient, transfer: Transfer): Promise<b
   return true;
 }
 
-/** Whether memory stays flat from the fewest clients to the most, and as the content grows. */
-function flatness([fewest = 0, , small = 0, whole = 0]: readonly number[]): string {
-  const line = (growth: number, of: string) =>
-    `${growth <= mostGrowth ? "yes" : "NO"}: ${mostClients} clients take ${growth.toFixed(2)} × the memory ${of} (at most ${mostGrowth} ×).`;
-  return [line(whole / fewest, `of ${loads[0].clients}`), line(whole / small, "with five times the content")].join(
-    "\n",
-  );
+interface Load {
+  readonly url: string;
+  readonly ca: string;
+  readonly clients: number;
+  readonly bodies: readonly { readonly path: string; readonly bytes: number }[];
+  /** The request of a body. */
+  readonly target: (number: number) => Pick<Transfer, "path" | "headers">;
+}
+
+/** Sends all bodies, each until it is taken. Returns how many were refused for now. */
+async function sendAll({ url, ca, clients, bodies, target }: Load): Promise<number> {
+  const next = bodies.entries();
+  let refused = 0;
+  const client = async () => {
+    const transfers = await openTransfers("http/1.1", url, ca);
+    for (const [number, file] of next) {
+      while (!(await isTaken(transfers, { method: "POST", ...target(number), file }))) {
+        refused++;
+        await delay(retryMs);
+      }
+    }
+    transfers.close();
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return refused;
+}
+
+/** Peak MiB of a bare server that writes the same bodies to files, and refuses as the service does. */
+async function barePeak(setup: MeasuredSetup, load: Pick<Load, "clients" | "bodies">): Promise<number> {
+  const folder = path.join(setup.folder, "bare");
+  await mkdir(folder, { recursive: true });
+  const words = [path.join(setup.dataFolder, "tls"), "{}", folder, String(mostAtATime)];
+  const bare = await startProgram("../../packages/server/src/testing/programs/bare-file-server.ts", words);
+  try {
+    const headers = { "content-type": "application/x-tar" };
+    const target = (number: number) => ({ path: `/files/${number}`, headers });
+    const send = () => sendAll({ ...load, url: bare.ready[0] ?? "", ca: setup.ca, target });
+    return (await costOf(bare, setup.postmaster, send)).cost.peakMib;
+  } finally {
+    await stopProgram(bare);
+  }
+}
+
+interface Peak {
+  readonly service: number;
+  readonly bare: number;
+}
+
+/** Whether memory stays flat up to 20 clients, and grows to 200 by what their connections take, and as the content grows. */
+function flatness([two, twenty, small, whole]: readonly Peak[]): string {
+  if (!two || !twenty || !small || !whole) return "";
+  const line = (holds: boolean, text: string) => `${holds ? "yes" : "NO"}: ${text}`;
+  const growth = twenty.service / two.service;
+  const more = whole.service - two.service;
+  const bareMore = whole.bare - two.bare;
+  const content = whole.service - small.service;
+  return [
+    line(growth <= mostGrowth, `20 clients take ${growth.toFixed(2)} × the memory of 2 (at most ${mostGrowth} ×).`),
+    line(
+      more <= bareMore + inFlightMib,
+      `200 clients take ${more} MiB more than 2: a bare server ${bareMore} (at most ${inFlightMib} MiB beside it: what an account may have in flight).`,
+    ),
+    line(content <= inFlightMib, `Five times the content takes ${content} MiB more (at most ${inFlightMib}).`),
+  ].join("\n");
 }
 
 export const parallelUploads: Part = {
   name: "parallel-uploads",
   async run({ cleanups, scale, seed, log }) {
     const rows: string[] = [];
-    const peaks: number[] = [];
+    const peaks: Peak[] = [];
     for (const { clients, part } of loads) {
       const setup = await startSetup({ cleanups });
       const files = Math.max(1, filesPerUpload[scale] * part);
@@ -87,31 +151,20 @@ export const parallelUploads: Part = {
       });
       const bytes = bodies.reduce((sum, body) => sum + body.bytes, 0);
       const headers = { ...(await setup.authorization()), "content-type": "application/x-tar" };
-      const next = bodies.entries();
-      let refused = 0;
-      const client = async () => {
-        const transfers = await openTransfers("http/1.1", setup.url, setup.ca);
-        for (const [number, file] of next) {
-          const transfer = { method: "POST", path: `/v1/snapshots?source=s${number}`, headers, file } as const;
-          while (!(await isTaken(transfers, transfer))) {
-            refused++;
-            await delay(retryMs);
-          }
-        }
-        transfers.close();
-      };
+      const target = (number: number) => ({ path: `/v1/snapshots?source=s${number}`, headers });
       const memory = watchMemory(setup.program);
-      const { cost } = await costOf(setup.program, setup.postmaster, () =>
-        Promise.all(Array.from({ length: clients }, client)),
+      const { cost, result: refused } = await costOf(setup.program, setup.postmaster, () =>
+        sendAll({ url: setup.url, ca: setup.ca, clients, bodies, target }),
       );
       const parts = await memory();
-      peaks.push(cost.peakMib);
+      const bare = await barePeak(setup, { clients, bodies });
+      peaks.push({ service: cost.peakMib, bare });
       log(
-        `${clients} clients, ${files} files each: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
+        `${clients} clients, ${files} files each: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts}), bare server ${bare} MiB`,
       );
       const speed = (bytes / 1e6 / cost.seconds).toFixed(1);
       rows.push(
-        `| ${clients} | ${uploads} × ${files} files | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
+        `| ${clients} | ${uploads} × ${files} files | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} | ${bare} |`,
       );
       for (const body of bodies) await rm(body.path);
     }
@@ -119,9 +172,9 @@ export const parallelUploads: Part = {
       ...[
         "## Uploads at the same time",
         "",
-        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other |",
+        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other | peak MiB of a bare server |",
       ],
-      ...["|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks), ""],
+      ...["|---|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks), ""],
     ].join("\n");
   },
 };

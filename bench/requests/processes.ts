@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import serviceEnvironment from "../../tools/service-environment.json" with { type: "json" };
 import type { Stalls } from "./stalls.ts";
 
 export interface Program {
@@ -21,6 +22,8 @@ export async function startProgram(
 ): Promise<Program> {
   const flags = ["--disable-warning=ExperimentalWarning", ...more];
   const child = spawn(process.execPath, [...flags, path.join(import.meta.dirname, file), ...args], {
+    // As `npm start` does; the bare server gets the same.
+    env: { ...serviceEnvironment, ...process.env },
     // The log of a request is part of its cost; what is done with the lines is not.
     stdio: ["ignore", "pipe", process.env.EMANET_BENCH_STDERR === "1" ? "inherit" : "ignore", "ipc"],
   });

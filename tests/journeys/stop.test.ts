@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -37,17 +37,26 @@ async function startAsTerminal(cleanup: Cleanup, settings: Readonly<Record<strin
     await Promise.race([once(child.stdout, "data"), ended]);
     assert.equal(child.exitCode, null, printed.stderr);
   }
-  return { printed, ended, signalGroup: (signal: NodeJS.Signals) => process.kill(group, signal) };
+  /** The environment of the service, by the process that run.mjs has started. */
+  const environment = async () => {
+    const pid = (await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")).trim();
+    return (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0");
+  };
+  return { printed, ended, environment, signalGroup: (signal: NodeJS.Signals) => process.kill(group, signal) };
 }
 
 /** Longer than a signal needs to arrive, shorter than the stop of the database. */
 const passedOnMs = 10;
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  test(`${signal} to the whole process group: the service ends with code 0 and logs no warning and no error`, async (t) => {
+for (const { signal, threshold } of [{ signal: "SIGINT" }, { signal: "SIGTERM", threshold: 262_144 }] as const) {
+  test(`${signal} to the whole process group: the service, started with its variables, ends with code 0 and logs no warning and no error`, async (t) => {
     const cleanup = inReverse(t);
     const folder = path.join(await temporaryFolder(cleanup), "data");
-    const service = await startAsTerminal(cleanup, sandboxSettings(folder));
+    // What the operator has set stays (record 0643).
+    const own = threshold === undefined ? {} : { MALLOC_MMAP_THRESHOLD_: String(threshold) };
+    const service = await startAsTerminal(cleanup, { ...sandboxSettings(folder), ...own });
+    if (process.platform === "linux")
+      assert.ok((await service.environment()).includes(`MALLOC_MMAP_THRESHOLD_=${threshold ?? 131_072}`));
     const client = await clientOf(folder);
     // Enough parallel requests to open every database connection.
     const ask = (at: number) =>

@@ -1,13 +1,12 @@
 /**
- * Memory of the service while many uploads run at the same time: the same bytes by few clients and by 200, and a fifth of them by
- * 200. Connections take memory of their own, in TLS and Node: a bare server with the same load shows how much.
+ * Memory of the service while many uploads run at the same time: the same bytes by few clients, by 200, and in fewer uploads that are
+ * five times as large. Connections take memory of their own, in TLS and Node: a service that refuses every upload shows how much.
  */
 
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { mostTransferBytes, transferBytesPerAccount } from "../../packages/server/src/kernel/http/transfers.ts";
-import { countsOf, type Program, type ServiceCounts, startProgram, stopProgram } from "../requests/processes.ts";
+import { countsOf, type Program, type ServiceCounts } from "../requests/processes.ts";
 import { writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
 import { type MeasuredSetup, startSetup } from "./measured-setup.ts";
@@ -18,12 +17,12 @@ import { openTransfers, type Transfer, type TransferClient } from "./transfers.t
 /** Uploads in all: as many as the contract has at the same time. */
 const uploads = 200;
 const mostClients = 200;
-/** The last two differ in their content alone. */
+/** All have the same bytes. */
 const loads = [
-  { clients: 2, part: 1 },
-  { clients: 20, part: 1 },
-  { clients: mostClients, part: 0.2 },
-  { clients: mostClients, part: 1 },
+  { clients: 2, times: 1 },
+  { clients: 20, times: 1 },
+  { clients: 20, times: 5 },
+  { clients: mostClients, times: 1 },
 ] as const;
 /** Of an invoice as XML. */
 const fileBytes = 10_000;
@@ -35,13 +34,10 @@ const retryMs = 2_000;
 /** Short beside an upload. */
 const sampleMs = 200;
 
-/** What 20 clients may take more than two: what runs of the same load differ by. */
+/** What one load may take more than another: what runs of the same load differ by. */
 const mostGrowth = 1.05;
 
 const mebibyte = 2 ** 20;
-/** What the uploads of an account may hold at a time, and how many large ones these are. */
-const inFlightMib = transferBytesPerAccount / mebibyte;
-const mostAtATime = transferBytesPerAccount / mostTransferBytes;
 
 /** What the memory of the service consists of where it is highest. Returns what ends the watch. */
 function watchMemory(program: Program): () => Promise<string> {
@@ -71,69 +67,55 @@ async function isTaken(transfers: TransferClient, transfer: Transfer): Promise<b
   return true;
 }
 
-interface Load {
-  readonly url: string;
-  readonly ca: string;
-  readonly clients: number;
-  readonly bodies: readonly { readonly path: string; readonly bytes: number }[];
-  /** The request of a body. */
-  readonly target: (number: number) => Pick<Transfer, "path" | "headers">;
-}
+type Body = NonNullable<Transfer["file"]>;
+type Send = (transfers: TransferClient, number: number, file: Body) => Promise<void>;
 
-/** Sends all bodies, each until it is taken. Returns how many were refused for now. */
-async function sendAll({ url, ca, clients, bodies, target }: Load): Promise<number> {
+/** Sends all bodies by so many clients, each over a connection of its own. */
+async function sendAll({ url, ca }: MeasuredSetup, clients: number, bodies: readonly Body[], send: Send) {
   const next = bodies.entries();
-  let refused = 0;
   const client = async () => {
     const transfers = await openTransfers("http/1.1", url, ca);
-    for (const [number, file] of next) {
-      while (!(await isTaken(transfers, { method: "POST", ...target(number), file }))) {
-        refused++;
-        await delay(retryMs);
-      }
-    }
+    for (const [number, file] of next) await send(transfers, number, file);
     transfers.close();
   };
   await Promise.all(Array.from({ length: clients }, client));
-  return refused;
 }
 
-/** Peak MiB of a bare server that writes the same bodies to files, and refuses as the service does. */
-async function barePeak(setup: MeasuredSetup, load: Pick<Load, "clients" | "bodies">): Promise<number> {
-  const folder = path.join(setup.folder, "bare");
-  await mkdir(folder, { recursive: true });
-  const words = [path.join(setup.dataFolder, "tls"), "{}", folder, String(mostAtATime)];
-  const bare = await startProgram("../../packages/server/src/testing/programs/bare-file-server.ts", words);
-  try {
-    const headers = { "content-type": "application/x-tar" };
-    const target = (number: number) => ({ path: `/files/${number}`, headers });
-    const send = () => sendAll({ ...load, url: bare.ready[0] ?? "", ca: setup.ca, target });
-    return (await costOf(bare, setup.postmaster, send)).cost.peakMib;
-  } finally {
-    await stopProgram(bare);
-  }
+const request = (number: number, file: Body, authorization: { readonly authorization: string }): Transfer => ({
+  ...{ method: "POST", path: `/v1/snapshots?source=s${number}`, file },
+  headers: { ...authorization, "content-type": "application/x-tar" },
+});
+
+function writeBodies({ folder }: MeasuredSetup, seed: number, count: number, files: number): Body[] {
+  return Array.from({ length: count }, (_, number) => {
+    const file = path.join(folder, `upload-${number}`);
+    return { path: file, bytes: writeTar(file, seed * uploads + number, { files, fileBytes }) };
+  });
 }
 
-interface Peak {
-  readonly service: number;
-  readonly bare: number;
+/** MiB that 200 connections take more than two, in a service that refuses each of their uploads. */
+async function connectionGrowth(setup: MeasuredSetup, bodies: readonly Body[]): Promise<number> {
+  const refused: Send = async (transfers, number, file) => {
+    await transfers.send(request(number, file, { authorization: "Bearer unknown" })).catch(() => null);
+  };
+  const peakOf = async (clients: number) => {
+    const send = () => sendAll(setup, clients, bodies, refused);
+    return (await costOf(setup.program, setup.postmaster, send)).cost.peakMib;
+  };
+  const two = await peakOf(2);
+  return (await peakOf(mostClients)) - two;
 }
 
-/** Whether memory stays flat up to 20 clients, and grows to 200 by what their connections take, and as the content grows. */
-function flatness([two, twenty, small, whole]: readonly Peak[]): string {
-  if (!two || !twenty || !small || !whole) return "";
-  const line = (holds: boolean, text: string) => `${holds ? "yes" : "NO"}: ${text}`;
-  const growth = twenty.service / two.service;
-  const more = whole.service - two.service;
-  const bareMore = whole.bare - two.bare;
-  const content = whole.service - small.service;
+/** Whether memory stays flat: from 2 clients to 20, with larger uploads, and to 200 clients beside what their connections take. */
+function flatness([two = 0, twenty = 0, large = 0, most = 0]: readonly number[], connections: number): string {
+  const ratio = (value: number, of: number, text: string) => {
+    const growth = value / of;
+    return `${growth <= mostGrowth ? "yes" : "NO"}: ${text} ${growth.toFixed(2)} × the memory (at most ${mostGrowth} ×).`;
+  };
   return [
-    line(growth <= mostGrowth, `20 clients take ${growth.toFixed(2)} × the memory of 2 (at most ${mostGrowth} ×).`),
-    line(
-      more <= bareMore + inFlightMib,
-      `200 clients take ${more} MiB more than 2: a bare server ${bareMore} (at most ${inFlightMib} MiB beside it: what an account may have in flight).`,
-    ),
-    line(content <= inFlightMib, `Five times the content takes ${content} MiB more (at most ${inFlightMib}).`),
+    ratio(twenty, two, "20 clients in place of 2 take"),
+    ratio(large, twenty, "20 clients with uploads five times as large take"),
+    ratio(most - connections, two, `200 clients in place of 2 take, without ${connections} MiB of their connections,`),
   ].join("\n");
 }
 
@@ -141,40 +123,43 @@ export const parallelUploads: Part = {
   name: "parallel-uploads",
   async run({ cleanups, scale, seed, log }) {
     const rows: string[] = [];
-    const peaks: Peak[] = [];
-    for (const { clients, part } of loads) {
+    const peaks: number[] = [];
+    for (const { clients, times } of loads) {
       const setup = await startSetup({ cleanups });
-      const files = Math.max(1, filesPerUpload[scale] * part);
-      const bodies = Array.from({ length: uploads }, (_, number) => {
-        const file = path.join(setup.folder, `upload-${number}`);
-        return { path: file, bytes: writeTar(file, seed * uploads + number, { files, fileBytes }) };
-      });
+      const files = filesPerUpload[scale] * times;
+      const bodies = writeBodies(setup, seed, uploads / times, files);
       const bytes = bodies.reduce((sum, body) => sum + body.bytes, 0);
-      const headers = { ...(await setup.authorization()), "content-type": "application/x-tar" };
-      const target = (number: number) => ({ path: `/v1/snapshots?source=s${number}`, headers });
+      const authorization = await setup.authorization();
+      let refused = 0;
+      const send: Send = async (transfers, number, file) => {
+        while (!(await isTaken(transfers, request(number, file, authorization)))) {
+          refused++;
+          await delay(retryMs);
+        }
+      };
       const memory = watchMemory(setup.program);
-      const { cost, result: refused } = await costOf(setup.program, setup.postmaster, () =>
-        sendAll({ url: setup.url, ca: setup.ca, clients, bodies, target }),
-      );
+      const { cost } = await costOf(setup.program, setup.postmaster, () => sendAll(setup, clients, bodies, send));
       const parts = await memory();
-      const bare = await barePeak(setup, { clients, bodies });
-      peaks.push({ service: cost.peakMib, bare });
+      peaks.push(cost.peakMib);
+      const amount = `${bodies.length} × ${files} files`;
       log(
-        `${clients} clients, ${files} files each: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts}), bare server ${bare} MiB`,
+        `${clients} clients, ${amount}: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
       );
       const speed = (bytes / 1e6 / cost.seconds).toFixed(1);
       rows.push(
-        `| ${clients} | ${uploads} × ${files} files | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} | ${bare} |`,
+        `| ${clients} | ${amount} | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
       );
       for (const body of bodies) await rm(body.path);
     }
+    const setup = await startSetup({ cleanups });
+    const connections = await connectionGrowth(setup, writeBodies(setup, seed, uploads, filesPerUpload[scale]));
     return [
       ...[
         "## Uploads at the same time",
         "",
-        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other | peak MiB of a bare server |",
+        "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other |",
       ],
-      ...["|---|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks), ""],
+      ...["|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks, connections), ""],
     ].join("\n");
   },
 };

@@ -50,10 +50,13 @@ async function sendHttp1(url: string, agent: https.Agent, { method, path, header
   const answered = once(request, "response") as Promise<[IncomingMessage]>;
   // A failure of the connection reaches the body first.
   answered.catch(() => undefined);
-  if (file === undefined) request.end();
-  else await pipeline(createReadStream(file.path, { highWaterMark: readBytes }), request);
-  const [response] = await answered;
-  return { status: response.statusCode ?? 0, ...(await contentOf(response)) };
+  const sent =
+    file === undefined ? request.end() : pipeline(createReadStream(file.path, { highWaterMark: readBytes }), request);
+  // A refusal comes before the end of the body. It must be read: the pipeline waits for it.
+  const [response] = await Promise.race([answered, Promise.resolve(sent).then(() => answered)]);
+  const content = await contentOf(response);
+  if (!request.writableFinished) request.destroy();
+  return { status: response.statusCode ?? 0, ...content };
 }
 
 async function sendHttp2(session: http2.ClientHttp2Session, { method, path, headers, file }: Transfer) {

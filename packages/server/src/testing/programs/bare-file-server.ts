@@ -3,7 +3,7 @@
  * versions of HTTP. It writes a body to a file and syncs it, sends files and ranges of them, and lists rows with one prepared
  * statement. It checks, hashes, compresses and encrypts nothing. It prints `ready <url>`.
  *
- *   bare-file-server.ts <folder of the certificate> <database target as JSON> <folder of the files> [most uploads at a time]
+ *   bare-file-server.ts <folder of the certificate> <database target as JSON> <folder of the files>
  */
 
 import { createReadStream, createWriteStream, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { pipeline } from "node:stream/promises";
 import Fastify from "fastify";
 import pg from "pg";
 
-const [certificate = "", database = "{}", folder = "", mostUploads = "Infinity"] = process.argv.slice(2);
+const [certificate = "", database = "{}", folder = ""] = process.argv.slice(2);
 
 /** As many as the service has. */
 const connections = 10;
@@ -41,19 +41,10 @@ const app = Fastify({
 
 app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
-let uploads = 0;
-
 app.post<{ Params: { "*": string }; Body: IncomingMessage }>("/files/*", async ({ params, body }, reply) => {
-  // As the service, it does not read the rest of a body then.
-  if (uploads >= Number(mostUploads)) return reply.code(429).header("connection", "close").send({});
-  uploads++;
-  try {
-    const file = createWriteStream(path.join(folder, params["*"]), { flush: true, highWaterMark: writeBytes });
-    await pipeline(body, file);
-    return await reply.code(201).send({ bytes: file.bytesWritten });
-  } finally {
-    uploads--;
-  }
+  const file = createWriteStream(path.join(folder, params["*"]), { flush: true, highWaterMark: writeBytes });
+  await pipeline(body, file);
+  return reply.code(201).send({ bytes: file.bytesWritten });
 });
 
 app.get<{ Params: { "*": string } }>("/files/*", async ({ params, headers: { range } }, reply) => {

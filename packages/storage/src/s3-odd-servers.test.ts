@@ -62,7 +62,7 @@ test("a server that does all that is needed is opened", async (t) => {
 });
 
 test("opening removes the file that a process left which was killed before it could remove the name", async (t) => {
-  const folder = mkdtempSync(path.join(tmpdir(), "emanet-spool-folder-"));
+  const folder = mkdtempSync(path.join(tmpdir(), "emanet-odd-servers-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const inner = new SpoolingStore(new MemoryStore(), { folder, randomBytes: (count) => Buffer.alloc(count, 7) });
   const left = path.join(folder, `emanet-spool-${"07".repeat(16)}`);

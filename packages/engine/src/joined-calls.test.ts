@@ -1,11 +1,11 @@
 /** Questions of several askers are joined while calls are in flight, as far as one call may have them, and each gets its own answers. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { joinedCalls } from "./joined-calls.ts";
+import { mock, test } from "node:test";
+import { type Gathering, joinedCalls } from "./joined-calls.ts";
 
 /** A service that answers when the test says so; the answer to a number is its negative. A call has at most four questions. */
-function slowService() {
+function slowService(gathering?: Gathering) {
   const calls: { readonly questions: readonly number[]; readonly end: (error?: Error) => void }[] = [];
   const ask = joinedCalls<number, number>(
     (questions) => {
@@ -15,6 +15,7 @@ function slowService() {
       return promise;
     },
     (questions) => questions.length <= 4,
+    gathering,
   );
   return { calls, ask };
 }
@@ -64,4 +65,41 @@ test("a call that fails fails those that were in it, and the others go on", asyn
   const later = ask([9]);
   calls.at(-1)?.end();
   assert.deepEqual(await later, [-9]);
+});
+
+test("while more will come a call waits until it has enough questions, and not for those of a call in flight", async () => {
+  let mayMoreCome = true;
+  const { calls, ask } = slowService({ questions: 3, mayMoreCome: () => mayMoreCome });
+  const asked = [ask([1]), ask([2])];
+  assert.equal(calls.length, 0);
+  asked.push(ask([3]));
+  assert.deepEqual(calls[0]?.questions, [1, 2, 3]);
+  asked.push(ask([4]));
+  assert.equal(calls.length, 1, "one more of three is not enough");
+  calls[0]?.end();
+  await asked[0];
+  assert.equal(calls.length, 1, "nor is it when a call was answered");
+  mayMoreCome = false;
+  asked.push(ask([5]));
+  assert.deepEqual(calls[1]?.questions, [4, 5], "the last ones wait for nothing");
+  calls[1]?.end();
+  assert.deepEqual(await Promise.all(asked), [[-1], [-2], [-3], [-4], [-5]]);
+});
+
+test("a call waits some milliseconds at most, also if nothing more comes", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { calls, ask } = slowService({ questions: 3, mayMoreCome: () => true });
+    const asked = ask([1]);
+    mock.timers.tick(39);
+    assert.equal(calls.length, 0);
+    mock.timers.tick(1);
+    assert.deepEqual(calls[0]?.questions, [1]);
+    calls[0]?.end();
+    assert.deepEqual(await asked, [-1]);
+    mock.timers.tick(1000);
+    assert.equal(calls.length, 1, "nothing is sent without a question");
+  } finally {
+    mock.timers.reset();
+  }
 });

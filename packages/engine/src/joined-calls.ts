@@ -1,10 +1,23 @@
 /**
  * Questions of several askers in one call. A call costs the service and the line much the same for one question as for many. Two calls are in flight at
- * the same time; what is asked meanwhile goes together into the next one.
+ * the same time; what is asked meanwhile goes together into the next one. A caller may also let a call wait until there are several.
  */
 
 /** Calls in flight: while one is answered, the next one is on its way. */
 const maxCalls = 2;
+
+/** A call that waits for more questions waits no longer than this: a caller may be wrong in that more will come. A call over a line takes as long. */
+const maxGatherMs = 40;
+
+/** When a call waits for more questions. */
+export interface Gathering {
+  /** So many are enough. */
+  readonly questions: number;
+  /** Whether more will come soon. */
+  readonly mayMoreCome: () => boolean;
+}
+
+const noGathering: Gathering = { questions: 1, mayMoreCome: () => false };
 
 type Ask<Q, A> = (questions: readonly Q[]) => Promise<readonly A[]>;
 
@@ -15,10 +28,24 @@ interface Waiting<Q, A> {
 }
 
 /** Returns an `ask` that joins what waits, as far as it `fits` into one call. Each asker gets the answers to its own questions. */
-export function joinedCalls<Q, A>(ask: Ask<Q, A>, fits: (questions: readonly Q[]) => boolean): Ask<Q, A> {
+export function joinedCalls<Q, A>(
+  ask: Ask<Q, A>,
+  fits: (questions: readonly Q[]) => boolean,
+  gathering: Gathering = noGathering,
+): Ask<Q, A> {
   const waiting: Waiting<Q, A>[] = [];
   let calls = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const sendOrWait = () => {
+    if (waiting.length === 0 || calls >= maxCalls) return;
+    const questions = waiting.reduce((sum, each) => sum + each.questions.length, 0);
+    if (questions >= gathering.questions || !gathering.mayMoreCome()) void send();
+    else timer ??= setTimeout(() => void send(), maxGatherMs);
+  };
   const send = async () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length === 0 || calls >= maxCalls) return;
     const [joined, questions] = takeSome(waiting, fits);
     calls++;
     try {
@@ -33,12 +60,12 @@ export function joinedCalls<Q, A>(ask: Ask<Q, A>, fits: (questions: readonly Q[]
       for (const { reject } of joined) reject(error);
     }
     calls--;
-    if (waiting.length > 0) void send();
+    sendOrWait();
   };
   return (questions) =>
     new Promise((resolve, reject) => {
       waiting.push({ questions, resolve, reject });
-      if (calls < maxCalls) void send();
+      sendOrWait();
     });
 }
 

@@ -18,7 +18,7 @@ import { openPools, type Pools } from "./kernel/database/pool.ts";
 import type { DatabaseTarget } from "./kernel/database/target.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
-import { keepRequestsYoung } from "./kernel/heap.ts";
+import { countBuffersAsHeap, keepRequestsYoung } from "./kernel/heap.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { countJobs, Worker } from "./kernel/jobs/index.ts";
@@ -87,6 +87,7 @@ export interface Running {
 /** Starts the service. Rejects with a {@link StartError} or a ConfigError whose message says what to do. */
 export async function start(options: StartOptions): Promise<Running> {
   keepRequestsYoung();
+  countBuffersAsHeap();
   const stack = new AsyncDisposableStack();
   const lost = Promise.withResolvers<Error>();
   try {

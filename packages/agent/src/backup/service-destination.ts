@@ -26,8 +26,17 @@ const packBytes = 6 * 1024 * 1024;
 /** Two that are sent, and one that waits while another is filled. They are on disk. */
 const packsInFlight = 3;
 
+/** A bundle of small files is one segment. Two workers hold eight, so four are cut while four are asked for. */
+const segmentsPerOffer = 4;
+
 /** How the agent makes packs for the service. */
-export const serviceSettings = { packBytes, packsInFlight, unitBytes: packBytes, maxUnregisteredBytes };
+export const serviceSettings = {
+  packBytes,
+  packsInFlight,
+  unitBytes: packBytes,
+  maxUnregisteredBytes,
+  segmentsPerOffer,
+};
 
 export function serviceDestination(context: AgentContext, connection: Connection): Destination {
   const { client, folder } = connection;

@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import type { OverwriteMode, RestoreOptions, RestoreResult } from "@emanet/engine/restore";
 import { overwriteModes, RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
-import { preferSmallHeaps } from "@emanet/engine-cli";
+import { stopHeapGrowth } from "@emanet/engine-cli";
 import type { CommandLine } from "../command-line/parse.ts";
 import { CommandFailure, type ExitCode, exitCodes, usage } from "../failure.ts";
 import { filterOf } from "../filter/file-filter.ts";
@@ -32,7 +32,7 @@ export const restore: Command = async (run) => {
     const paths = line.words.slice(1).map((each) => joinPath(splitPath(each)));
     const info = await findSnapshot(place, wanted, line.text("source"));
     // Parts are mostly one or two files and need little memory.
-    if (paths.length === 0) preferSmallHeaps();
+    if (paths.length === 0) stopHeapGrowth();
     const pool = new RestoreWorkerPool(threadsOf(line, availableParallelism()));
     try {
       // The threads start while the service answers.

@@ -17,6 +17,8 @@ export interface UploadSettings {
    * a message may have (docs/decisions/0641).
    */
   readonly maxBlockListBytes: number;
+  /** An offer waits for so many segments while more are being cut: for targets where a call costs much. */
+  readonly segmentsPerOffer: number;
 }
 
 export const defaultUploadSettings: UploadSettings = {
@@ -25,6 +27,7 @@ export const defaultUploadSettings: UploadSettings = {
   unitBytes: 64 * 1024 * 1024,
   maxUnregisteredBytes: null,
   maxBlockListBytes: 1024 * 1024,
+  segmentsPerOffer: 1,
 };
 
 /** Size at which a metadata pack is complete. */

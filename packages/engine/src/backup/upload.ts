@@ -154,7 +154,10 @@ export class Upload implements NodeSink {
     });
     this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
     this.#segmentQueries = new SegmentQueries(
-      joinedCalls((queries) => target.offer(queries), fitIntoOffer),
+      joinedCalls((queries) => target.offer(queries), fitIntoOffer, {
+        questions: settings.segmentsPerOffer,
+        mayMoreCome: () => this.#jobs.isCutting,
+      }),
       (id) => this.#ownSegments.get(id) !== undefined,
     );
     this.#nodeQueries = new NodeQueries((ids) => target.offerNodes(ids));

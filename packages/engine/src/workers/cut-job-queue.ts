@@ -57,6 +57,8 @@ export class CutJobQueue {
   readonly #pool: CutWorkerPool;
   readonly #clientId: number;
   readonly #jobs = new Map<number, OpenJob>();
+  /** Jobs whose last portion has not come. */
+  readonly #cutting = new Set<number>();
   readonly #load: number[];
   readonly #waiting: (() => void)[] = [];
   #nextJob = 1;
@@ -73,6 +75,7 @@ export class CutJobQueue {
           if (message.type === "sealed") releaseFrameBuffer(message.bytes);
           return;
         }
+        if (message.type === "portion" && message.portion.last) this.#cutting.delete(message.portion.job);
         onMessage(workerIndex, message);
         if (message.type === "failed") this.fail(this.#jobError(message.job, message.message));
         if (message.type === "sealed") {
@@ -82,6 +85,11 @@ export class CutJobQueue {
       },
       onFailure: (error) => this.fail(error),
     });
+  }
+
+  /** Whether a worker has a job of which the last portion has not come. */
+  get isCutting(): boolean {
+    return this.#cutting.size > 0;
   }
 
   /** Opens the session in every worker. */
@@ -111,6 +119,7 @@ export class CutJobQueue {
     result.catch(() => {
       // The caller may await the result much later. Until then a failure must not count as unhandled.
     });
+    this.#cutting.add(job);
     this.#send(workerIndex, { type: "cut", clientId: this.#clientId, job: workerJob(job, plan) });
     return { done: result };
   }
@@ -165,6 +174,7 @@ export class CutJobQueue {
     this.#failure ??= error;
     for (const { reject } of this.#jobs.values()) reject(error);
     this.#jobs.clear();
+    this.#cutting.clear();
     this.#pendingSeals = 0;
     this.#load.fill(0);
     while (this.#waiting.length > 0) this.#notify();

@@ -41,6 +41,29 @@ export function peakOfTree(pid: number): number {
   return memory.reduce((sum, each) => sum + Math.max(0, each.peak - each.shared), shared) * 1024;
 }
 
+export interface TreeMemory {
+  /** Of the process alone: resident, and its part of what it shares with others. */
+  readonly residentBytes: number;
+  readonly ownBytes: number;
+  /** Of everything below it, each its part: without memory that processes share on purpose (PostgreSQL's buffers), and that memory. */
+  readonly belowBytes: number;
+  readonly sharedBytes: number;
+}
+
+/** Memory of a process and of all that it started, now. A page that several processes map is divided among them. */
+export function memoryOfTree(pid: number): TreeMemory {
+  const [own, ...below] = processTree(pid).map((each) => {
+    const text = whileAlive(() => readFileSync(`/proc/${each.pid}/smaps_rollup`, "utf8")) ?? "";
+    const of = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) * 1024;
+    return { resident: of("Rss"), part: of("Pss"), shared: of("Pss_Shmem") };
+  });
+  const sum = (value: (each: NonNullable<typeof own>) => number) => below.reduce((all, each) => all + value(each), 0);
+  return {
+    ...{ residentBytes: own?.resident ?? 0, ownBytes: own?.part ?? 0 },
+    ...{ belowBytes: sum(({ part, shared }) => part - shared), sharedBytes: sum(({ shared }) => shared) },
+  };
+}
+
 function processTree(pid: number): Stat[] {
   if (!existsSync("/proc/self/stat")) return [];
   const stats = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (statOf(name) ?? []) : []));

@@ -39,7 +39,8 @@ export function serverSide(pid: number, line: Line, roundTripMs: number): Server
   };
 }
 
-async function untilIdle(pid: number): Promise<number> {
+/** Waits until a process and all that it started are idle. Returns the CPU seconds that they used until then. */
+export async function untilIdle(pid: number): Promise<number> {
   const begun = cpuOfTree(pid).all;
   let before = begun;
   for (let idle = 0; idle < idleWindows; ) {

@@ -4,21 +4,16 @@
  *   node bench/end-to-end/upkeep.ts DATA_FOLDER VAULT_ID
  */
 
-import { readlinkSync } from "node:fs";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withConnection } from "../../packages/server/src/kernel/database/pool.ts";
-import { socketPort } from "../../packages/server/src/kernel/postgres/settings.ts";
+import { embeddedDatabase } from "./embedded-database.ts";
 
 const [dataFolder = "", vaultId = ""] = process.argv.slice(2);
 
 /** Short beside the work. */
 const pollMs = 20;
 
-const host = readlinkSync(path.join(dataFolder, "postgres.socket"));
-const database = { kind: "socket", host, port: socketPort, user: "postgres", database: "emanet" } as const;
-
-await withConnection(database, async (client) => {
+await withConnection(embeddedDatabase(dataFolder, "postgres"), async (client) => {
   // The daily run may have happened already while the race was on.
   const text = "update emanet.vaults set repacked_at = null where id = $1 returning account_id";
   const { rows } = await client.query<{ account_id: string }>(text, [vaultId]);

@@ -18,6 +18,11 @@ export interface SmallOffice {
 /** Letters, delivery notes and tables of a small office. In every folder one file is saved on a day. */
 export const smallOffice: SmallOffice = { seed: 1, folders: 20, files: 5000, fileBytes: 6000, changedPerNight: 20 };
 
+/** Where a file is in the tree. */
+export function pathInSmallOffice(office: SmallOffice, file: number): string {
+  return `${folderName(file % office.folders)}/irsaliye-${String(file).padStart(5, "0")}.txt`;
+}
+
 /** Makes the tree of day 0. */
 export function makeSmallOffice(folder: string, office: SmallOffice): void {
   for (let i = 0; i < office.folders; i++) mkdirSync(path.join(folder, folderName(i)), { recursive: true });
@@ -41,9 +46,8 @@ function folderName(index: number): string {
 
 function writeFile(folder: string, office: SmallOffice, file: number, night: number): number {
   const random = new SeededRandom(office.seed, `small office, file ${file}, night ${night}`);
-  const name = `irsaliye-${String(file).padStart(5, "0")}.txt`;
   const content = textOf(random, office.fileBytes);
-  writeFileSync(path.join(folder, folderName(file % office.folders), name), content);
+  writeFileSync(path.join(folder, pathInSmallOffice(office, file)), content);
   return content.length;
 }
 

@@ -113,7 +113,8 @@ async function fullRate(subject: HalfLoadSubject, kind: RequestCase): Promise<nu
   return (times.length * 1000) / elapsedMs;
 }
 
-function quantile(sorted: readonly number[], part: number): number {
+/** What so large a part of the sorted values is below. */
+export function quantile(sorted: readonly number[], part: number): number {
   return sorted[Math.floor(sorted.length * part)] ?? 0;
 }
 

@@ -114,12 +114,12 @@ export function mainThreadCpuMs({ pid }: Program): number {
 }
 
 /** Begins a new peak of resident memory. */
-export function resetPeak({ pid }: Program): void {
+export function resetPeak({ pid }: Pick<Program, "pid">): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** The most resident memory since the start, or since {@link resetPeak}. */
-export function peakMib({ pid }: Program): number {
+export function peakMib({ pid }: Pick<Program, "pid">): number {
   return mibOf(pid, "VmHWM");
 }
 

@@ -94,7 +94,7 @@ export function sandboxSettings(dataDir: string): Record<string, string> {
 }
 
 /** The URL of a test's database. */
-export function databaseUrl({ target }: TestDatabase): string {
+export function databaseUrl({ target }: Pick<TestDatabase, "target">): string {
   return `postgresql://${target.user}@/${target.database}?host=${encodeURIComponent(target.host)}&port=${target.port}`;
 }
 

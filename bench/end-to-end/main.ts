@@ -41,7 +41,7 @@ const help = `npm run --silent bench -- [options]
   --seed N            of the tree (default 1)
   --runs N            repetitions, of which medians are taken (default 3)
   --nights N          nights after the first backup (default 7: a week with a rebuild and a renamed folder)
-  --delay MS          also with this round trip between program and server (default 30; 0 for without)
+  --delay MS          also once with this round trip between program and server (default 30; 0 for without)
   --only a,b          only these programs (${systemNames.join(", ")}) and phases (${racePhases.join(", ")})
   --results DIR       where table and plots go (default bench/results)
   --work DIR          where tree and repositories are made (default: a new folder for temporary files)

@@ -355,6 +355,20 @@ describe("sign-in", () => {
     assert.equal(net.sent.length, 5);
   });
 
+  test("a program's request for a token is repeated after a lost connection; a refresh token is never sent twice", async () => {
+    const net = network("not sent", "answer lost", refusal(503, "unavailable"));
+    const client = clientOf(service, { credentials: clientCredentials(program), platform: net.platform });
+    assert.ok((await client.account.get()).id);
+    assert.deepEqual(
+      net.sent.map(({ path }) => path),
+      ["/oauth2/token", "/oauth2/token", "/oauth2/token", "/oauth2/token", "/v1/account"],
+    );
+    const lost = network("answer lost");
+    const credentials = refreshToken({ clientId: "program", refreshToken: "birinci" });
+    await assert.rejects(clientOf(service, { credentials, platform: lost.platform }).account.get());
+    assert.equal(lost.sent.length, 1);
+  });
+
   test("a token that the service no longer takes is replaced once, and the call goes on", async () => {
     const net = network("through", refusal(401, "token_expired"));
     const client = clientOf(service, { credentials: clientCredentials(program), platform: net.platform });

@@ -33,6 +33,8 @@ export interface RawRequest extends RequestOptions {
   readonly contentType?: string;
   /** Makes a POST repeatable. */
   readonly idempotencyKey?: string;
+  /** It may be sent again whatever happened: a second time changes nothing. */
+  readonly isHarmless?: boolean;
   /** Without a token, also if the client has credentials. */
   readonly anonymous?: boolean;
 }
@@ -111,8 +113,8 @@ function mayRenew(failure: Failure, token: string | undefined, { body }: RawRequ
   );
 }
 
-function isRepeatable({ method, idempotencyKey }: RawRequest): boolean {
-  return method === "GET" || method === "HEAD" || (method === "POST" && idempotencyKey !== undefined);
+function isRepeatable({ method, idempotencyKey, isHarmless = false }: RawRequest): boolean {
+  return isHarmless || method === "GET" || method === "HEAD" || (method === "POST" && idempotencyKey !== undefined);
 }
 
 type Outcome =

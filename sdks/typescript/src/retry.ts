@@ -1,7 +1,7 @@
 /**
  * When an attempt is repeated, and after which time.
  *
- * A GET, and a POST with an `Idempotency-Key`, can be sent again whatever happened. Any other request is sent again only
+ * A GET, a POST with an `Idempotency-Key`, and a program's request for a token can be sent again whatever happened. Any other request is sent again only
  * after an answer that says that nothing was done: 429, and 503 with `Retry-After` where the method is not POST. After a lost
  * connection it is not known whether it was done.
  */

@@ -168,7 +168,7 @@ async function startClients(
 }
 
 /**
- * The agents' disks: in memory where there is room, because they are those of other machines. On the disk of the service their syncs would wait for its own, and
+ * The agents' disks: in memory where there is space, because they are those of other machines. On the disk of the service their syncs would wait for its own, and
  * every one stops all agents of the process.
  */
 function agentsFolder({ work, accounts }: Options): string {

@@ -1,5 +1,5 @@
 /**
- * Times of the HTTP calls of this process, by operation, whoever makes them: Node tells of each call when it is made and when its answer
+ * Times of the HTTP calls of this process, by operation, of all clients in it: Node tells of each call when it is made and when its answer
  * begins. A time has the wait for a connection in it, and the wait for this process's own processor.
  */
 

@@ -1,6 +1,7 @@
 /**
  * Memory of the service while many uploads run at the same time: the same bytes by few clients, by 200, and in fewer uploads that are
- * five times as large. Connections take memory of their own, in TLS and Node: a service that refuses every upload shows how much.
+ * five times as large; then 200 clients for some minutes. Connections take memory of their own, in TLS and Node: a service that refuses every upload
+ * shows how much.
  */
 
 import { rm } from "node:fs/promises";
@@ -34,8 +35,11 @@ const retryMs = 2_000;
 /** Short beside an upload. */
 const sampleMs = 200;
 
-/** What one load may take more than another: what runs of the same load differ by. */
+/** What one load may take more than another, or the last quarter of one than the second: what runs of the same load differ by. */
 const mostGrowth = 1.05;
+
+/** How long 200 clients send for the means of quarters. */
+const secondsAtMost: Readonly<Record<ScaleName, number>> = { XS: 2, S: 20, M: 180, L: 600 };
 
 const mebibyte = 2 ** 20;
 
@@ -71,14 +75,19 @@ type Body = NonNullable<Transfer["file"]>;
 type Send = (transfers: TransferClient, number: number, file: Body) => Promise<void>;
 
 /** Sends all bodies by so many clients, each over a connection of its own. */
-async function sendAll({ url, ca }: MeasuredSetup, clients: number, bodies: readonly Body[], send: Send) {
-  const next = bodies.entries();
+async function sendAll({ url, ca }: MeasuredSetup, clients: number, bodies: Iterable<Body>, send: Send) {
+  const next = numbered(bodies);
   const client = async () => {
     const transfers = await openTransfers("http/1.1", url, ca);
     for (const [number, file] of next) await send(transfers, number, file);
     transfers.close();
   };
   await Promise.all(Array.from({ length: clients }, client));
+}
+
+function* numbered(bodies: Iterable<Body>): Generator<readonly [number: number, body: Body]> {
+  let number = 0;
+  for (const body of bodies) yield [number++, body];
 }
 
 const request = (number: number, file: Body, authorization: { readonly authorization: string }): Transfer => ({
@@ -106,18 +115,54 @@ async function connectionGrowth(setup: MeasuredSetup, bodies: readonly Body[]): 
   return (await peakOf(mostClients)) - two;
 }
 
-/** Whether memory stays flat: from 2 clients to 20 and to 200, and with larger uploads; and what connections alone take. */
-function flatness([two = 0, twenty = 0, large = 0, most = 0]: readonly number[], connections: number): string {
+/** Whether memory stays flat: from 2 clients to 20 and to 200, with larger uploads, and while 200 clients go on; and what connections alone take. */
+function flatness(
+  [two = 0, twenty = 0, large = 0, most = 0]: readonly number[],
+  quarters: readonly number[],
+  connections: number,
+): string {
   const ratio = (value: number, of: number, text: string) => {
     const growth = value / of;
     return `${growth <= mostGrowth ? "yes" : "NO"}: ${text} ${growth.toFixed(2)} × the memory (at most ${mostGrowth} ×).`;
   };
+  const [, second = 0, , last = 0] = quarters;
+  const means = quarters.map((mean) => mean.toFixed(0)).join(" ");
   return [
     ratio(twenty, two, "20 clients in place of 2 take"),
     ratio(large, twenty, "20 clients with uploads five times as large take"),
     ratio(most, two, "200 clients in place of 2 take"),
+    `${ratio(last, second, "while 200 clients go on, the last quarter of the time takes, beside the second,")} MiB: ${means}.`,
     `Connections alone: ${connections} MiB more for 200 than for 2, when every upload is refused.`,
   ].join("\n");
+}
+
+/** Sends the bodies again and again by 200 clients. Returns the MiB of the quarters of the time, means. */
+async function quartersOf(setup: MeasuredSetup, bodies: readonly Body[], send: Send, seconds: number) {
+  const samples: number[] = [];
+  const end = performance.now() + seconds * 1000;
+  const look = async () => {
+    while (performance.now() < end) {
+      samples.push((await countsOf(setup.program)).residentBytes / mebibyte);
+      await delay(sampleMs);
+    }
+  };
+  const again = function* (): Generator<Body> {
+    while (performance.now() < end) yield* bodies;
+  };
+  await Promise.all([look(), sendAll(setup, mostClients, again(), send)]);
+  const quarter = Math.max(1, Math.floor(samples.length / 4));
+  const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
+  return [0, 1, 2, 3].map((at) => mean(samples.slice(at * quarter, (at + 1) * quarter)));
+}
+
+/** Repeats what is refused for now. `onRefused` is told of each. */
+function patientSend(authorization: { readonly authorization: string }, onRefused: () => void): Send {
+  return async (transfers, number, file) => {
+    while (!(await isTaken(transfers, request(number % uploads, file, authorization)))) {
+      onRefused();
+      await delay(retryMs);
+    }
+  };
 }
 
 export const parallelUploads: Part = {
@@ -125,19 +170,14 @@ export const parallelUploads: Part = {
   async run({ cleanups, scale, seed, log }) {
     const rows: string[] = [];
     const peaks: number[] = [];
+    let quarters: readonly number[] = [];
     for (const { clients, times } of loads) {
       const setup = await startSetup({ cleanups });
       const files = filesPerUpload[scale] * times;
       const bodies = writeBodies(setup, seed, uploads / times, files);
       const bytes = bodies.reduce((sum, body) => sum + body.bytes, 0);
-      const authorization = await setup.authorization();
       let refused = 0;
-      const send: Send = async (transfers, number, file) => {
-        while (!(await isTaken(transfers, request(number, file, authorization)))) {
-          refused++;
-          await delay(retryMs);
-        }
-      };
+      const send = patientSend(await setup.authorization(), () => refused++);
       const memory = watchMemory(setup.program);
       const { cost } = await costOf(setup.program, setup.postmaster, () => sendAll(setup, clients, bodies, send));
       const parts = await memory();
@@ -150,6 +190,7 @@ export const parallelUploads: Part = {
       rows.push(
         `| ${clients} | ${amount} | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
       );
+      if (clients === mostClients) quarters = await quartersOf(setup, bodies, send, secondsAtMost[scale]);
       for (const body of bodies) await rm(body.path);
     }
     const setup = await startSetup({ cleanups });
@@ -160,7 +201,7 @@ export const parallelUploads: Part = {
         "",
         "| clients | uploads | MB/s | seconds | refused for now | peak MiB of the service | heap + buffers + other |",
       ],
-      ...["|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks, connections), ""],
+      ...["|---|---|---|---|---|---|---|", ...rows, "", flatness(peaks, quarters, connections), ""],
     ].join("\n");
   },
 };

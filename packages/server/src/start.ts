@@ -182,15 +182,18 @@ async function openFoundation(
   stack.defer(() => storage.close());
   const keys = await openServiceKeys({ config, folder, pools, storage, clock: wallClock, random, log });
   const secrets = createSecrets(keys.rootKey, random);
-  for (const name of ["app", "owner"] as const) {
-    const pool = pools[name];
-    metrics.watchPool(name, () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
-  }
   const clock = config.profile === "sandbox" ? await createSandboxClock(wallClock, pools.app, log) : wallClock;
   const { errorReportsDsn: dsn, profile } = config;
   const reports = await usable(() => createErrorReports({ dsn, release: version, profile, clock, random, log }));
   stack.defer(() => reports.flush(reportFlushMs));
   const transactions = createTransactions(pools.app, clock, random, log, secrets);
+  for (const name of ["app", "owner"] as const) {
+    const pool = pools[name];
+    metrics.watchPool(name, () => ({
+      ...{ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount },
+      backgroundWaiting: name === "app" ? transactions.backgroundWaiting() : 0,
+    }));
+  }
   const place = placeOf(config);
   const addresses = clientAddresses(config.trustedProxies);
   const signingKeys = createSigningKeys({ transactions, secrets, clock, random });

@@ -232,5 +232,5 @@ function answeringServer(commit: string): { readonly pool: Pool } {
       batch.handleReadyForQuery();
     },
   } as unknown as PoolClient;
-  return { pool: { connect: async () => client } as unknown as Pool };
+  return { pool: { connect: async () => client, options: { max: 1 } } as unknown as Pool };
 }

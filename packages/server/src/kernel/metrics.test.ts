@@ -95,14 +95,19 @@ describe("metrics", () => {
 
   test("pools and jobs are read at every scrape, and a failing reader hides nothing else", async () => {
     const metrics = make();
-    const pool = { total: 1, idle: 1, waiting: 0 };
+    const pool = { total: 1, idle: 1, waiting: 0, backgroundWaiting: 0 };
     metrics.watchPool("app", () => pool);
     let failing = false;
     metrics.watchJobs(async () =>
       failing ? assert.fail("database away") : { scheduled: 1, queued: 2, running: 3, failed: 4 },
     );
     pool.waiting = 7;
-    assert.ok((await series(metrics, "emanet_database_connections")).some((line) => line.endsWith('"waiting"} 7')));
+    pool.backgroundWaiting = 9;
+    const waiting = (await series(metrics, "emanet_database_connections")).slice(-2);
+    assert.deepEqual(
+      waiting.map((line) => line.split("state=")[1]),
+      ['"waiting"} 7', '"background_waiting"} 9'],
+    );
     assert.equal((await series(metrics, "emanet_jobs")).length, 4);
     failing = true;
     assert.equal((await series(metrics, "emanet_jobs")).length, 0);

@@ -44,6 +44,8 @@ export interface PoolCounts {
   readonly idle: number;
   /** Callers waiting for a connection. */
   readonly waiting: number;
+  /** Callers of the background that wait for one of its share (`database/background.ts`). */
+  readonly backgroundWaiting: number;
 }
 
 export interface Metrics {
@@ -222,7 +224,7 @@ function poolGauge(registers: Registry[]): Map<string, () => PoolCounts> {
   const pools = new Map<string, () => PoolCounts>();
   new Gauge({
     name: "emanet_database_connections",
-    help: "Connections of a pool (total, idle) and callers waiting for one.",
+    help: "Connections of a pool (total, idle) and callers waiting for one (waiting; background_waiting: for one of the share of uploads and jobs).",
     labelNames: ["pool", "state"],
     registers,
     collect() {
@@ -231,6 +233,7 @@ function poolGauge(registers: Registry[]): Map<string, () => PoolCounts> {
         this.set({ pool, state: "total" }, counts.total);
         this.set({ pool, state: "idle" }, counts.idle);
         this.set({ pool, state: "waiting" }, counts.waiting);
+        this.set({ pool, state: "background_waiting" }, counts.backgroundWaiting);
       }
     },
   });

@@ -18,6 +18,7 @@ import {
   type PendingAudit,
 } from "./audit.ts";
 import type { Clock, Random } from "./clock.ts";
+import { ConnectionLender, holdingConnection, type Lent, NoConnectionError } from "./database/background.ts";
 import { forgetPrepared, isStalePlan, type Statement, sendBatch } from "./database/batch.ts";
 import { type ChangeNotice, parseNotices } from "./database/change-notices.ts";
 import {
@@ -83,6 +84,8 @@ export interface Transactions {
   onChange(what: string, listener: ChangeListener): void;
   /** Calls the listeners for a notice of another process. Without a notice it calls all of them: anything may have changed. */
   announce(notice?: ChangeNotice): void;
+  /** Transactions and reads of the background that wait for a connection. */
+  backgroundWaiting(): number;
   /** From now on this task makes the checkpoints of acts that need one (`AuditContext.needsCheckpoint`). */
   checkpointBy(task: CheckpointTask): void;
 }
@@ -100,6 +103,7 @@ export function createTransactions(
 ): Transactions {
   const listeners: { readonly what: string; readonly listener: ChangeListener }[] = [];
   let checkpointTask: CheckpointTask | null = null;
+  const lender = new ConnectionLender(pool);
   const notify = ({ what, accountId }: ChangeNotice) =>
     Promise.all(listeners.filter((one) => one.what === what).map(({ listener }) => listener(accountId)));
   return {
@@ -110,17 +114,18 @@ export function createTransactions(
       if (notice !== undefined) void notify(notice);
       else for (const { listener } of listeners) void listener(null);
     },
+    backgroundWaiting: () => lender.waitingCount,
     checkpointBy(task) {
       checkpointTask = task;
     },
     async run({ signal, ...who }, access, work) {
-      const client = await connect(pool, signal);
+      const { client, release } = await connect(lender, signal);
       const transaction = new Transaction(client, access, signal);
       const records = new Records(transaction, clock.now(), who, { clock, random, secrets });
       let result: Awaited<ReturnType<typeof work>>;
       let changes: readonly ChangeNotice[];
       try {
-        result = await work(records.txFor(access));
+        result = await holdingConnection(() => work(records.txFor(access)));
         // Checked last: a caller that gave up must not find the change made after all.
         signal.throwIfAborted();
         changes = await transaction.commit(records.statements(checkpointTask));
@@ -131,7 +136,7 @@ export function createTransactions(
         throw asProblem(error, signal);
       } finally {
         // A connection whose transaction did not end would carry its row access to the next request.
-        client.release(!transaction.isOver);
+        release(!transaction.isOver);
       }
       if (changes.length > 0) await Promise.all(changes.map(notify));
       return result;
@@ -139,11 +144,11 @@ export function createTransactions(
     async read({ signal }, access, work) {
       const first = { text: setReadOnlyRowAccess, values: accessValues(access) };
       const send: SendStatements = async (statements) => {
-        const client = await connect(pool, signal);
+        const { client, release } = await connect(lender, signal);
         try {
           return (await sendReads(client, [first, ...statements])).slice(1);
         } finally {
-          client.release();
+          release();
         }
       };
       try {
@@ -155,10 +160,10 @@ export function createTransactions(
   };
 }
 
-async function connect(pool: Pool, signal: EndState): Promise<PoolClient> {
+async function connect(lender: ConnectionLender, signal: EndState): Promise<Lent> {
   if (signal.aborted) throw asProblem(signal.reason, signal);
   try {
-    return await pool.connect();
+    return await lender.lend();
   } catch (error) {
     throw asProblem(error, signal);
   }
@@ -448,5 +453,6 @@ function asProblem(error: unknown, signal: EndState): unknown {
   // Errors of the driver have no code: no connection became free in time, or the connection was lost.
   const driverGaveUp =
     error instanceof Error && /timeout exceeded when trying|Connection terminated|not queryable/.test(error.message);
-  return passing || driverGaveUp || isStalePlan(error) ? new Problem("unavailable", extras) : error;
+  const noneFree = driverGaveUp || error instanceof NoConnectionError;
+  return passing || noneFree || isStalePlan(error) ? new Problem("unavailable", extras) : error;
 }

@@ -6,6 +6,7 @@
  */
 
 import { auditOriginOf } from "../audit.ts";
+import { inBackground } from "../database/background.ts";
 import type { KeyedWork } from "../idempotency.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
@@ -75,7 +76,9 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       failAt("before", fault);
       const compiled = { kernel, endpoint, declared };
       const work = () => serve(compiled, context, call, request.end);
-      const reply = await (call.upload === null ? work() : counted(kernel, context, call.upload, work));
+      const { upload } = call;
+      const all = () => (upload === null ? work() : counted(kernel, context, upload, work));
+      const reply = await (spec.upload === undefined ? all() : inBackground(all));
       failAt("after", fault);
       // Counts what the handler did not count. Its work is done, so a refusal is ignored.
       if (context.uncounted.length > 0) await spendUncounted(kernel, context);

@@ -9,6 +9,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { Pool } from "pg";
 import { monotonicMs } from "../clock.ts";
+import { inBackground } from "../database/background.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { FinishedJob } from "../metrics.ts";
 import { Attempt, endOnSignalMs } from "./attempt.ts";
@@ -30,7 +31,7 @@ export interface WorkerOptions<Ports> extends JobSources {
   readonly onReport?: (report: FinishedJob) => void;
 }
 
-/** Jobs at a time. Fewer than the connections of the application's pool, so that requests always find a free connection. */
+/** Jobs at a time. They share half of the application's connections (`database/background.ts`), so that requests always find a free one. */
 export const defaultConcurrency = 8;
 /** The longest wait of an idle worker: a machine that slept, or whose clock was set, is late by this at most. */
 const idleMs = 60_000;
@@ -171,7 +172,7 @@ export class Worker<Ports> {
     const progress = (numbers: JobProgress) => void this.#progress.set(id, checkedProgress(numbers));
     const running = new Attempt(task.timeoutMs, log, (signal) => {
       const context = { jobId: id, attempt, signal, progress, clock, log, ports };
-      return task.execute(openPayload(secrets, task.name, id, payload), context);
+      return inBackground(() => task.execute(openPayload(secrets, task.name, id, payload), context));
     });
     this.#running.set(id, running);
     return running.ended;

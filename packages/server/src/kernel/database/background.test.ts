@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import type { Pool } from "pg";
 import { silentLog, testDatabase } from "../../testing/database.ts";
 import { createNotesTable, listNotes } from "../../testing/notes.ts";
 import { startTestService, testToken } from "../../testing/running.ts";
@@ -123,7 +124,18 @@ test("a transaction or a read that fails gives its connection back", async (t) =
   await inBackground(() => transactions.run(context, account, touch));
 });
 
-test("requests with content and jobs are background; a list is answered while uploads hold the share and others wait", async () => {
+test("a connection that cannot be opened takes nothing from the share", async () => {
+  const refuse = async () => assert.fail("the database is away");
+  const pool = { connect: refuse, options: { max: connections } } as unknown as Pool;
+  const transactions = createTransactions(pool, systemClock, systemRandom, silentLog);
+  for (let at = 0; at <= connections; at++)
+    await assert.rejects(
+      inBackground(() => transactions.read(context, account, touch)),
+      /the database is away/,
+    );
+});
+
+test("operations that take content are background; a list is answered while uploads hold the share and others wait", async () => {
   const service = await startTestService({ after }, { extra: [recordUpload, listNotes] });
   await createNotesTable(service.database.owner);
   const token = testToken(account.accountId, "client-1", ["account:read", "account:write"]);

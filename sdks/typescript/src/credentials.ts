@@ -23,7 +23,8 @@ export interface ClientCredentialsOptions {
 export function clientCredentials({ clientId, clientSecret, scopes }: ClientCredentialsOptions): Credentials {
   const form = { grant_type: "client_credentials", ...(scopes && { scope: scopes.join(" ") }) };
   return cachedToken(({ send }) =>
-    // A token whose answer was lost is one that nobody has, so another may be requested. A refresh token is used once.
+    // If the answer was lost, no program has its token, so requesting another one is safe. A refresh token is used once:
+    // its request is not repeated.
     requestToken((request) => send({ ...request, isHarmless: true }), form, basic(clientId, clientSecret)),
   );
 }

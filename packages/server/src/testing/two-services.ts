@@ -1,6 +1,7 @@
 /** Two services as separate processes on one database, for guarantees across processes. */
 
 import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { startProgram } from "./child.ts";
 import { type Cleanup, testDatabase } from "./database.ts";
 import { sendHttp1, type TestAnswer } from "./https.ts";
@@ -43,6 +44,19 @@ export async function startTwoServices(
   };
   const [one, other] = [await startOne(), await startOne()];
   return { peers: [one.peer, other.peer], firstRun: other.firstRun };
+}
+
+/** Asks until the answer has this code or status: another process learns of a change within a second, not at once. */
+export async function untilAnswered(
+  expected: string | number,
+  ask: () => Promise<Pick<TestAnswer, "status" | "body">>,
+): Promise<void> {
+  for (;;) {
+    const { status, body } = await ask();
+    const { code } = body.length === 0 ? {} : (JSON.parse(body.toString()) as { code?: unknown });
+    if (expected === status || expected === code) return;
+    await setImmediate();
+  }
 }
 
 function peer(url: string, ca: string): Peer {

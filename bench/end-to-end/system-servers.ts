@@ -13,6 +13,7 @@ import {
   kopiaMaintenance,
   kopiaRepository,
   password,
+  removeKopiaContents,
   resticRepository,
 } from "../engine/system-peers.ts";
 import type { Peer } from "../peers/peers.ts";
@@ -83,7 +84,7 @@ export function kopiaWithServer({ program, version }: Peer, { lines, tls }: Serv
     name: "kopia",
     version,
     settings:
-      "kopia server over TLS; compression zstd-fastest (off by default), default splitter, warm cache, no log files; upkeep is full maintenance without safety delays, beside the repository, then a refresh of the server",
+      "kopia server over TLS; compression zstd-fastest (off by default), default splitter, warm cache, but without the contents of earlier restores before a full restore, no log files; upkeep is full maintenance without safety delays, beside the repository, then a refresh of the server",
     create: async (folder, delayMs): Promise<Repository> => {
       const beside = kopiaCommands(program, `${folder}.server`);
       await createKopia(beside, folder);
@@ -103,7 +104,9 @@ export function kopiaWithServer({ program, version }: Peer, { lines, tls }: Serv
       // Not through the line: it is the server's administrator who does this.
       const refresh = beside("server", "refresh", `--address=${address}`, ...trust, ...control);
       const repository = kopiaRepository(run, folder, [kopiaMaintenance(beside), refresh]);
-      return { ...repository, server: serverSide(running.pid, line, delayMs), close: () => running.close() };
+      const server = serverSide(running.pid, line, delayMs);
+      const forgetContents = () => removeKopiaContents(folder);
+      return { ...repository, server, forgetContents, close: () => running.close() };
     },
   };
 }

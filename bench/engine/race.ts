@@ -259,6 +259,7 @@ class Race {
 
   async #restore(program: Program, phase: Phase, run = program.run): Promise<void> {
     const target = await this.#target();
+    await program.repository.forgetContents?.();
     await warm(program.repository.content ?? program.folder);
     await this.#measured(program, phase, [program.repository.restore(this.#folderOf(program), target)], run);
     const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;

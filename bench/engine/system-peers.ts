@@ -3,7 +3,7 @@
  * and configurations are beside the repository and stay from one command to the next.
  */
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import type { Peer } from "../peers/peers.ts";
 import { type Command, folderSize, measure } from "./measure.ts";
@@ -104,6 +104,16 @@ export async function createKopia(run: KopiaRun, folder: string): Promise<void> 
     run("policy", "set", "--global", "--compression=zstd-fastest", "--keep-latest=1000", "--ignore-file-errors=true"),
   );
   await measure(run("maintenance", "set", "--enable-quick=false", "--enable-full=false"));
+}
+
+/**
+ * Removes the content of files that earlier restores through the server have left in the cache of this place, up to 5 GB: the next
+ * restore would read it and ask the server for nothing. Folders and other metadata stay; their names begin with a letter behind f.
+ */
+export async function removeKopiaContents(place: string): Promise<void> {
+  const cache = path.join(`${place}.cache`, "server-contents");
+  for (const name of await readdir(cache))
+    if (/^[0-9a-f]/.test(name)) await rm(path.join(cache, name), { recursive: true, force: true });
 }
 
 export function kopiaMaintenance(run: KopiaRun): Command {

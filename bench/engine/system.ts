@@ -39,6 +39,8 @@ export interface Repository {
   backup(folder: string): Command;
   /** Called after each backup, outside the measurement: records which snapshot it was. */
   backedUp(folder: string, output: string): Promise<void>;
+  /** Called before each full restore, outside the measurement: removes local copies of contents, which a lost machine has not. */
+  forgetContents?(): Promise<void>;
   /** Restores the newest snapshot into an empty folder that exists. */
   restore(folder: string, target: string): Command;
   /** Gets one file of the newest snapshot into `target`, a folder that exists. */

@@ -3,6 +3,7 @@
  * describes the race. The results go to bench/results.
  */
 
+import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -17,6 +18,7 @@ import {
   workFolder,
   writeResults,
 } from "../engine/command-line.ts";
+import { otherDataDivisors, otherDataMarkdown, runOtherData } from "../engine/other-data.ts";
 import { type RaceOptions, runRace, usualPauseMs } from "../engine/race.ts";
 import type { Phase } from "../engine/records.ts";
 import type { System } from "../engine/system.ts";
@@ -41,6 +43,7 @@ const help = `npm run --silent bench -- [options]
   --seed N            of the tree (default 1)
   --runs N            repetitions, of which medians are taken (default 3)
   --nights N          nights after the first backup (default 7: a week with a rebuild and a renamed folder)
+  --data ofis|other   other: a tree made by other rules than Ofis (1.3 GB at scale M, an eighth at S); first backup, one night, full restore
   --delay MS          also once with this round trip between program and server (default 30; 0 for without)
   --only a,b          only these programs (${systemNames.join(", ")}) and phases (${racePhases.join(", ")})
   --results DIR       where table and plots go (default bench/results)
@@ -74,7 +77,14 @@ async function main(): Promise<void> {
         results: text,
         work: text,
       },
-      ...{ profile: text, "fill-memory": flag, keep: flag, json: flag, help: { ...flag, short: "h" } },
+      ...{
+        data: { ...text, default: "ofis" },
+        profile: text,
+        "fill-memory": flag,
+        keep: flag,
+        json: flag,
+        help: { ...flag, short: "h" },
+      },
     },
   });
   if (values.help === true) {
@@ -83,6 +93,8 @@ async function main(): Promise<void> {
   }
   const now = conditionsNow();
   const scale = scaleOf(values.scale);
+  if (values.data !== "ofis" && values.data !== "other")
+    throw new Error(`--data takes ofis or other, and not ${values.data}`);
   const wanted = phasesOf(values.only, systemNames);
   const options: Omit<RaceOptions, "work"> = {
     ...{ scale, seed: whole(values.seed), runs: whole(values.runs), parts: ["dumps"] },
@@ -100,18 +112,13 @@ async function main(): Promise<void> {
     const { systems, missing } = await peersOf(isWanted, lines, work);
     for (const sentence of missing) console.error(`bench: ${sentence}`);
     if (isWanted("emanet")) {
-      console.error("starting the service");
-      const agent = await bundleAgent(path.join(work, "agent"));
-      const folder = path.join(work, "service");
-      const running = await startServiceSystem({
-        version: ownVersion(),
-        agent,
-        folder,
-        lines,
-        profile: values.profile,
-      });
+      const running = await ownSystem(lines, work, values.profile);
       cleanups.push(running.close);
       systems.unshift(running.system);
+    }
+    if (values.data === "other") {
+      await raceOnOtherData(systems, { ...options, work }, values);
+      return;
     }
     const outcome = await runRace(systems, { ...options, work });
     const conditions = { ...now, missing };
@@ -124,6 +131,26 @@ async function main(): Promise<void> {
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup();
   }
+}
+
+async function ownSystem(lines: Lines, work: string, profile: string | undefined) {
+  console.error("starting the service");
+  const agent = await bundleAgent(path.join(work, "agent"));
+  const folder = path.join(work, "service");
+  return startServiceSystem({ version: ownVersion(), agent, folder, lines, profile });
+}
+
+async function raceOnOtherData(
+  systems: readonly System[],
+  options: RaceOptions,
+  { results: folder = resultsFolder, json = false }: { readonly results?: string; readonly json?: boolean },
+): Promise<void> {
+  const own = { ...options, divisor: otherDataDivisors[options.scale] };
+  const results = await runOtherData(systems, own);
+  const text = otherDataMarkdown(results, systems, own);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "end-to-end-other-data.md"), text);
+  console.log(json ? JSON.stringify({ results }) : text);
 }
 
 async function peersOf(

@@ -8,7 +8,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleEngine } from "../../tools/bundle.ts";
-import { type PartName, partNames, type ScaleName } from "../ofis/scale.ts";
+import { type PartName, partNames } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
 import {
   conditionsNow,
@@ -20,7 +20,7 @@ import {
   workFolder,
   writeResults,
 } from "./command-line.ts";
-import { otherDataMarkdown, runOtherData } from "./other-data.ts";
+import { otherDataDivisors, otherDataMarkdown, runOtherData } from "./other-data.ts";
 import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
 import { phases } from "./records.ts";
 import { markdown, type RaceConditions } from "./report.ts";
@@ -50,9 +50,6 @@ Peers are taken from the PATH or built with Go; those that are not there are lef
 const systemNames = ["emanet", "restic", "kopia", "rustic"];
 /** Parts with a tree and a report of their own. */
 const ownParts = ["small-nights", "other-data"] as const;
-
-/** What the 1.3 GB of other data are divided by. */
-const otherDataDivisors: Readonly<Record<ScaleName, number>> = { XS: 64, S: 8, M: 1, L: 1 };
 
 /** More than a year of workdays. */
 const defaultSmallNights = "400";

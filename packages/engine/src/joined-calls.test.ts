@@ -69,7 +69,7 @@ test("a call that fails fails those that were in it, and the others go on", asyn
 
 test("while more will come a call waits until it has enough questions, and not for those of a call in flight", async () => {
   let mayMoreCome = true;
-  const { calls, ask } = slowService({ questions: 3, mayMoreCome: () => mayMoreCome });
+  const { calls, ask } = slowService({ calls: 2, questions: 3, mayMoreCome: () => mayMoreCome });
   const asked = [ask([1]), ask([2])];
   assert.equal(calls.length, 0);
   asked.push(ask([3]));
@@ -89,7 +89,7 @@ test("while more will come a call waits until it has enough questions, and not f
 test("a call waits some milliseconds at most, also if nothing more comes", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const { calls, ask } = slowService({ questions: 3, mayMoreCome: () => true });
+    const { calls, ask } = slowService({ calls: 2, questions: 3, mayMoreCome: () => true });
     const asked = ask([1]);
     mock.timers.tick(39);
     assert.equal(calls.length, 0);

@@ -1,23 +1,25 @@
 /**
- * Questions of several askers in one call. A call costs the service and the line much the same for one question as for many. Two calls are in flight at
+ * Questions of several askers in one call. A call costs the service and the line much the same for one question as for many. A few calls are in flight at
  * the same time; what is asked meanwhile goes together into the next one. A caller may also let a call wait until there are several.
  */
 
-/** Calls in flight: while one is answered, the next one is on its way. */
-const maxCalls = 2;
+/** Calls in flight, if the caller does not say more: while one is answered, the next one is on its way. */
+export const usualCalls = 2;
 
 /** A call that waits for more questions waits no longer than this: a caller may be wrong in that more will come. A call over a line takes as long. */
 const maxGatherMs = 40;
 
 /** When a call waits for more questions. */
 export interface Gathering {
+  /** So many calls are in flight at most. */
+  readonly calls: number;
   /** So many are enough. */
   readonly questions: number;
   /** Whether more will come soon. */
   readonly mayMoreCome: () => boolean;
 }
 
-const noGathering: Gathering = { questions: 1, mayMoreCome: () => false };
+const noGathering: Gathering = { calls: usualCalls, questions: 1, mayMoreCome: () => false };
 
 type Ask<Q, A> = (questions: readonly Q[]) => Promise<readonly A[]>;
 
@@ -37,7 +39,7 @@ export function joinedCalls<Q, A>(
   let calls = 0;
   let timer: NodeJS.Timeout | undefined;
   const sendOrWait = () => {
-    if (waiting.length === 0 || calls >= maxCalls) return;
+    if (waiting.length === 0 || calls >= gathering.calls) return;
     const questions = waiting.reduce((sum, each) => sum + each.questions.length, 0);
     if (questions >= gathering.questions || !gathering.mayMoreCome()) void send();
     else timer ??= setTimeout(() => void send(), maxGatherMs);
@@ -45,7 +47,7 @@ export function joinedCalls<Q, A>(
   const send = async () => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting.length === 0 || calls >= maxCalls) return;
+    if (waiting.length === 0 || calls >= gathering.calls) return;
     const [joined, questions] = takeSome(waiting, fits);
     calls++;
     try {

@@ -207,7 +207,8 @@ async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpay
       begun: {
         ...writer,
         target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms), spool: packSpool(context) }),
-        settings: serviceSettings,
+        // Other taxpayers are cut while one waits for answers.
+        settings: { ...serviceSettings, lookahead: 1 },
         ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", ""), cache },
       },
       ...{ wishes, pool, source: job.source, readsAll: run.readsAll, waitToStore },

@@ -29,6 +29,12 @@ const packsInFlight = 3;
 /** A bundle of small files is one segment. Two workers hold eight, so four are cut while four are asked for. */
 const segmentsPerOffer = 4;
 
+/**
+ * A worker cuts 500 MB of a stored dump in a second, so with answers after 30 ms it stands still with two buffers (docs/decisions/0647). Not more: each
+ * step is 32 MiB for a worker.
+ */
+const lookahead = 2;
+
 /** How the agent makes packs for the service. */
 export const serviceSettings = {
   packBytes,
@@ -36,6 +42,7 @@ export const serviceSettings = {
   unitBytes: packBytes,
   maxUnregisteredBytes,
   segmentsPerOffer,
+  lookahead,
 };
 
 export function serviceDestination(context: AgentContext, connection: Connection): Destination {

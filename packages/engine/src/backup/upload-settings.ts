@@ -19,6 +19,11 @@ export interface UploadSettings {
   readonly maxBlockListBytes: number;
   /** An offer waits for so many segments while more are being cut: for targets where a call costs much. */
   readonly segmentsPerOffer: number;
+  /**
+   * How much is asked before answers come, as a multiple of what hides the calls of a store on this machine: offers in flight, and buffers of the
+   * workers. Each step costs memory (`workers/free-buffers.ts`).
+   */
+  readonly lookahead: number;
 }
 
 export const defaultUploadSettings: UploadSettings = {
@@ -28,6 +33,7 @@ export const defaultUploadSettings: UploadSettings = {
   maxUnregisteredBytes: null,
   maxBlockListBytes: 1024 * 1024,
   segmentsPerOffer: 1,
+  lookahead: 1,
 };
 
 /** Size at which a metadata pack is complete. */

@@ -26,7 +26,7 @@ import type { NodeSink } from "../format/tree-builder.ts";
 import type { Reference } from "../format/tree-entry.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
-import { joinedCalls } from "../joined-calls.ts";
+import { joinedCalls, usualCalls } from "../joined-calls.ts";
 import { mainThreadSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
@@ -155,6 +155,7 @@ export class Upload implements NodeSink {
     this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
     this.#segmentQueries = new SegmentQueries(
       joinedCalls((queries) => target.offer(queries), fitIntoOffer, {
+        calls: usualCalls * settings.lookahead,
         questions: settings.segmentsPerOffer,
         mayMoreCome: () => this.#jobs.isCutting,
       }),
@@ -168,7 +169,9 @@ export class Upload implements NodeSink {
     this.#metadata = new MetadataWriter(mainThreadSealer(session), nextFrame, (frame, bytes) => {
       (this.#onePack ? this.#dataPacks : this.#metadataPacks).add("meta", frame, 0, bytes);
     });
-    this.#jobs = new CutJobQueue(pool, (workerIndex, message) => this.#onMessage(workerIndex, message));
+    this.#jobs = new CutJobQueue(pool, settings.lookahead, (workerIndex, message) =>
+      this.#onMessage(workerIndex, message),
+    );
     const binding = sessionBinding(session.header);
     const common = {
       session: session.header.session,
@@ -176,6 +179,7 @@ export class Upload implements NodeSink {
       blockIdKey: keys.blockIdKey,
       cutterKey: cutterKeyOf(keys),
       hasBase,
+      lookahead: settings.lookahead,
     };
     // Worker 0 is this thread, which seals the metadata.
     this.#jobs.openSession((index) => ({

@@ -13,7 +13,7 @@ import type { PageLayout } from "./cutter/page-files.ts";
 
 /**
  * What a worker may have of one upload: two stripes, one being cut and one waiting, or six bundles. A bundle is cut in
- * milliseconds, so several of them wait for answers.
+ * milliseconds, so several of them wait for answers, and more with a lookahead.
  */
 const loadPerWorker = 6;
 const loadOf = { stripe: 3, bundle: 1 } as const;
@@ -60,13 +60,17 @@ export class CutJobQueue {
   /** Jobs whose last portion has not come. */
   readonly #cutting = new Set<number>();
   readonly #load: number[];
+  readonly #loadOf: Readonly<Record<JobPlan["kind"], number>>;
+  readonly #loadPerWorker: number;
   readonly #waiting: (() => void)[] = [];
   #nextJob = 1;
   #pendingSeals = 0;
   #failure: unknown = null;
 
-  constructor(pool: CutWorkerPool, onMessage: (workerIndex: number, message: FromWorker) => void) {
+  constructor(pool: CutWorkerPool, lookahead: number, onMessage: (workerIndex: number, message: FromWorker) => void) {
     this.#pool = pool;
+    this.#loadOf = { stripe: loadOf.stripe * lookahead, bundle: loadOf.bundle };
+    this.#loadPerWorker = loadPerWorker * lookahead;
     this.#load = pool.workers.map(() => 0);
     this.#clientId = pool.addClient({
       onMessage: (workerIndex, message) => {
@@ -104,9 +108,9 @@ export class CutJobQueue {
    * promise would await both.
    */
   async submit(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
-    const load = loadOf[plan.kind];
+    const load = this.#loadOf[plan.kind];
     let workerIndex = this.#leastLoaded();
-    while ((this.#load[workerIndex] ?? 0) + load > loadPerWorker) {
+    while ((this.#load[workerIndex] ?? 0) + load > this.#loadPerWorker) {
       await this.#waitForChange();
       workerIndex = this.#leastLoaded();
     }
@@ -186,7 +190,7 @@ export class CutJobQueue {
 
   #finish(portion: Portion, job: OpenJob): void {
     this.#jobs.delete(portion.job);
-    this.#load[job.workerIndex] = (this.#load[job.workerIndex] ?? 0) - loadOf[job.plan.kind];
+    this.#load[job.workerIndex] = (this.#load[job.workerIndex] ?? 0) - this.#loadOf[job.plan.kind];
     const outcome = job.plan.kind === "stripe" ? (portion.outcomes[0] ?? null) : null;
     job.resolve({ segments: job.segments, parts: job.plan.kind === "bundle" ? partsOf(portion) : [], outcome });
     this.#notify();

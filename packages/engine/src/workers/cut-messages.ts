@@ -22,6 +22,8 @@ export interface WorkerSession extends FrameBuilderSession {
   readonly clientId: number;
   readonly blockIdKey: Uint8Array;
   readonly cutterKey: Uint8Array;
+  /** Of the upload's settings: how many portions may wait for answers. */
+  readonly lookahead: number;
 }
 
 /** A range of bytes of a file. */

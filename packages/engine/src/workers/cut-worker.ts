@@ -9,7 +9,8 @@
  * Several uploads share a worker. Each has its own jobs, buffers and cutter, so one whose answers do not come (a store that
  * hangs) holds its own memory only, and the others go on. The worker cuts their portions in turn.
  *
- * Memory of one upload in one worker, at most: two buffers of 8 MiB, four of 4 MiB, three frames of 2 MiB and a bit: 40 MiB.
+ * Memory of one upload in one worker, at most: two buffers of 8 MiB, four of 4 MiB, three frames of 2 MiB and a bit: 40 MiB. With a lookahead of two twice
+ * as many buffers: 72 MiB. And 4 MiB for what is left over between two buffers.
  * Memory that was not written to costs nothing: an upload whose answers come at once uses one buffer of each kind.
  */
 
@@ -96,10 +97,11 @@ export class CutWorker {
       session,
       frames,
       texts: new EmbeddedTextCache(textKey(session.contentKey, session.worker)),
-      buffers: new FreeBuffers(),
+      buffers: new FreeBuffers(session.lookahead),
       portions: new Map(),
       cutter: null,
       bytesRead: 0,
+      rest: null,
       queue: Promise.resolve(),
     });
   }
@@ -113,18 +115,19 @@ export class CutWorker {
     // Not before its last job has ended, which may still write to the buffers.
     void state.queue.then(() => {
       const { cutter, bytesRead, session } = state;
-      if (cutter !== null && bytesRead <= mostBytesOfSpare) this.#spare = { cutter, key: session.cutterKey };
+      const { cutterKey: key, lookahead } = session;
+      if (cutter !== null && bytesRead <= mostBytesOfSpare) this.#spare = { cutter, key, lookahead };
     });
   }
 
   /** The cutter of a session: with its first job it gets the spare one, or a new one. */
   #cutterOf(state: WorkerState): Cutter {
     if (state.cutter !== null) return state.cutter;
-    const key = state.session.cutterKey;
-    const spare = this.#spare;
+    const { cutterKey: key, lookahead } = state.session;
+    const spare = this.#spare?.lookahead === lookahead ? this.#spare : null;
     this.#spare = null;
     if (spare !== null && !sameBytes(spare.key, key)) spare.cutter.rekey(key);
-    state.cutter = spare?.cutter ?? new Cutter(key, workerBufferBytes, buffersPerUpload);
+    state.cutter = spare?.cutter ?? new Cutter(key, workerBufferBytes, buffersPerUpload(lookahead));
     return state.cutter;
   }
 
@@ -217,11 +220,10 @@ export class CutWorker {
         const bytes = sum(list.lengths, blocks);
         const classes = new Uint8Array(blocks).fill(stripeClass(job, buffer.subarray(0, filled)));
         const outcomes = final ? [reader.finish()] : [];
-        const next = final ? -1 : await buffers.take("stripe");
-        if (next === null) return;
-        if (!final) cutter.buffer(next).set(buffer.subarray(bytes, filled));
+        // The bytes of an unfinished segment. The portion is sent before there is another buffer for them, so that it does not wait for one.
+        const rest = restOf(state, buffer.subarray(bytes, filled));
         const sent = index;
-        index = next;
+        index = -1;
         this.#sendPortion(state, sent, {
           job: job.job,
           list,
@@ -233,6 +235,10 @@ export class CutWorker {
           last: final,
         });
         if (final) return;
+        const next = await buffers.take("stripe");
+        if (next === null) return;
+        index = next;
+        cutter.buffer(index).set(rest);
         list.drop(blocks);
         filled -= bytes;
         cutTo -= bytes;
@@ -348,14 +354,17 @@ interface WorkerState {
   /** Made with the first job. */
   cutter: Cutter | null;
   bytesRead: number;
+  /** Between two buffers: what a portion leaves over. Made with the first stripe of several portions. */
+  rest: Buffer | null;
   /** Ends when the last job is cut. */
   queue: Promise<void>;
 }
 
-/** A cutter that no upload uses, with the gear table of this key. */
+/** A cutter that no upload uses, with the gear table of this key and the buffers of this lookahead. */
 interface SpareCutter {
   readonly cutter: Cutter;
   readonly key: Uint8Array;
+  readonly lookahead: number;
 }
 
 interface CutPortion {
@@ -370,6 +379,14 @@ interface CutPortion {
 }
 
 const noHashes = new Uint8Array(0);
+
+/** A copy of bytes that a portion leaves over: about a segment at most. Valid until the next one. */
+function restOf(state: WorkerState, bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 0) return bytes;
+  state.rest ??= Buffer.allocUnsafeSlow(workerBufferBytes);
+  state.rest.set(bytes);
+  return state.rest.subarray(0, bytes.length);
+}
 
 type StripeJob = CutJob & { readonly kind: "stripe" };
 

@@ -3,22 +3,32 @@
 import type { CutJob } from "./cut-messages.ts";
 
 /**
- * Buffers that hold any job's bytes: one is cut while the other waits for `append`. At 30 ms per answer, two carry more than
- * 250 MB/s, which is more than a core cuts and seals.
+ * Buffers that hold any job's bytes: one is cut while the other waits for `append`. They are 8 MiB each. With answers after 30 ms two carry some 250 MB/s,
+ * which is less than a core cuts of a dump that is stored already: there the upload looks further ahead.
  */
 const largeBuffers = 2;
 
 /** Buffers for bundles only, of which half is used at most: a bundle has a megabyte on average, so more of them must wait. */
 const bundleBuffers = 4;
 
-export const buffersPerUpload = largeBuffers + bundleBuffers;
+/** The number of buffers of an upload with this lookahead. */
+export function buffersPerUpload(lookahead: number): number {
+  return (largeBuffers + bundleBuffers) * lookahead;
+}
 
 /** The buffers of one upload that are free. The one that was released last is taken first: it is in the core's cache. */
 export class FreeBuffers {
-  readonly #large = Array.from({ length: largeBuffers }, (_, i) => i);
-  readonly #bundle = Array.from({ length: bundleBuffers }, (_, i) => largeBuffers + i);
+  readonly #large: number[];
+  readonly #bundle: number[];
+  readonly #firstForBundles: number;
   readonly #waiting: (() => void)[] = [];
   #isClosed = false;
+
+  constructor(lookahead: number) {
+    this.#firstForBundles = largeBuffers * lookahead;
+    this.#large = Array.from({ length: this.#firstForBundles }, (_, i) => i);
+    this.#bundle = Array.from({ length: bundleBuffers * lookahead }, (_, i) => this.#firstForBundles + i);
+  }
 
   /** Waits for a buffer. Null if the session is over. */
   async take(kind: CutJob["kind"]): Promise<number | null> {
@@ -31,7 +41,7 @@ export class FreeBuffers {
   }
 
   release(index: number): void {
-    (index < largeBuffers ? this.#large : this.#bundle).push(index);
+    (index < this.#firstForBundles ? this.#large : this.#bundle).push(index);
     this.#wake();
   }
 

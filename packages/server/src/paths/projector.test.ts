@@ -266,6 +266,8 @@ test("nothing is left of a path that no snapshot has", async () => {
 
 test("a path is looked up by its key, whatever the tables had when the statement was planned", async () => {
   const rows = 20_000;
+  // As the server does by itself: with what it notes of an empty table the index of path numbers looks as good as that of keys.
+  await env.service.database.owner.query("vacuum analyze emanet.projected_paths");
   const read = await inAccount(env, async (tx) => {
     const run = (text: string) => sql<Record<string, string>>`${sql.raw(text)}`.execute(tx.db);
     const [place] = (await run("select vault::text, source_id::text as source from projected_paths limit 1")).rows;

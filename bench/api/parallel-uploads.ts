@@ -7,7 +7,6 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { transferBytesPerAccount } from "../../packages/server/src/kernel/http/transfers.ts";
 import { countsOf, type Program, type ServiceCounts } from "../requests/processes.ts";
 import { writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
@@ -36,15 +35,8 @@ const retryMs = 2_000;
 /** Short beside an upload. */
 const sampleMs = 200;
 
-/** What memory may grow by with content, that is with larger uploads or with time: what runs of the same load differ by. */
+/** What one load may take more than another, or the last quarter of one than the second: what runs of the same load differ by. */
 const mostGrowth = 1.05;
-
-/**
- * What a client more may take, in MiB: buffers of TLS, Node's 64 KiB each of socket and request, garbage until the next collection. What
- * requests of an account may hold at once comes once.
- */
-const mostMibPerClient = 1;
-const mostMibInFlight = transferBytesPerAccount / 2 ** 20;
 
 /** How long 200 clients send for the means of quarters. */
 const secondsAtMost: Readonly<Record<ScaleName, number>> = { XS: 2, S: 20, M: 180, L: 600 };
@@ -123,10 +115,7 @@ async function connectionGrowth(setup: MeasuredSetup, bodies: readonly Body[]): 
   return (await peakOf(mostClients)) - two;
 }
 
-/**
- * Whether memory is flat as content grows: with larger uploads, and while 200 clients go on. Whether clients take no more than a bound each. And what
- * connections alone take.
- */
+/** Whether memory stays flat: from 2 clients to 20 and to 200, with larger uploads, and while 200 clients go on; and what connections alone take. */
 function flatness(
   [two = 0, twenty = 0, large = 0, most = 0]: readonly number[],
   quarters: readonly number[],
@@ -136,17 +125,12 @@ function flatness(
     const growth = value / of;
     return `${growth <= mostGrowth ? "yes" : "NO"}: ${text} ${growth.toFixed(2)} × the memory (at most ${mostGrowth} ×).`;
   };
-  const more = (value: number, clients: number) => {
-    const most = mostMibInFlight + clients * mostMibPerClient;
-    const growth = `${value - two} MiB (${(value / two).toFixed(2)} ×)`;
-    return `${value - two <= most ? "yes" : "NO"}: ${clients} clients in place of 2 take ${growth} more, at most ${mostMibInFlight} + ${mostMibPerClient} for each, ${most}.`;
-  };
   const [, second = 0, , last = 0] = quarters;
   const means = quarters.map((mean) => mean.toFixed(0)).join(" ");
   return [
-    more(twenty, 20),
-    more(most, mostClients),
+    ratio(twenty, two, "20 clients in place of 2 take"),
     ratio(large, twenty, "20 clients with uploads five times as large take"),
+    ratio(most, two, "200 clients in place of 2 take"),
     `${ratio(last, second, "while 200 clients go on, the last quarter of the time takes, beside the second,")} MiB: ${means}.`,
     `Connections alone: ${connections} MiB more for 200 than for 2, when every upload is refused.`,
   ].join("\n");

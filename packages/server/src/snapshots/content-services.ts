@@ -12,6 +12,7 @@ import type { Config } from "../config.ts";
 import type { DataFolder } from "../kernel/data-folder.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";
+import { doneWithin } from "../kernel/within.ts";
 import type { Vaults } from "../vaults/index.ts";
 import { catalogListeners } from "./catalog-listeners.ts";
 import { Places } from "./places.ts";
@@ -160,10 +161,7 @@ class LiveUploads {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort(new Error("the service stops"));
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, stopWaitMs);
-    await Promise.race([Promise.allSettled([...this.#running.values()].map(({ ended }) => ended)), late]);
-    clearTimeout(timer);
+    await doneWithin(stopWaitMs, Promise.allSettled([...this.#running.values()].map(({ ended }) => ended)));
   }
 
   async #beat(): Promise<void> {

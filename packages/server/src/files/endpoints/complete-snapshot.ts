@@ -4,6 +4,7 @@ import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
+import { doneWithin } from "../../kernel/within.ts";
 import {
   findSnapshot,
   type SnapshotRecord,
@@ -89,9 +90,7 @@ async function settled(ctx: Ctx, principal: AccountPrincipal, id: string, waitMs
     : untilEnded(ctx, principal, claim.record);
   // It goes on after the answer; what goes wrong then is in the row.
   work.catch(() => undefined);
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, waitMs);
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+  await doneWithin(waitMs, work);
 }
 
 /** Another process completes it. */

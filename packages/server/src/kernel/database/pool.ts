@@ -11,10 +11,10 @@
  * pooler in front of PostgreSQL must pass `options` on and must not share sessions between clients.
  */
 
-import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { errorFields, type Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
+import { doneWithin } from "../within.ts";
 import { typeParsers } from "./parsers.ts";
 import type { DatabaseTarget } from "./target.ts";
 
@@ -179,11 +179,8 @@ function makePool(
 }
 
 async function closePools(pools: readonly EndingPool[], log: Log): Promise<void> {
-  const waiting = new AbortController();
-  const late = delay(closeTimeoutMs, "late", { signal: waiting.signal }).catch(() => "in time");
-  const outcome = await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
-  waiting.abort();
-  if (outcome === "late") log.warn("database_connections_not_returned");
+  const inTime = await doneWithin(closeTimeoutMs, Promise.all(pools.map((pool) => pool.end())));
+  if (!inTime) log.warn("database_connections_not_returned");
 }
 
 /** `close` may be called twice, but a pool ends once. */

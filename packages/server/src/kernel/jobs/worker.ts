@@ -12,6 +12,7 @@ import { monotonicMs } from "../clock.ts";
 import { inBackground } from "../database/background.ts";
 import { errorFields, type Log } from "../log.ts";
 import type { FinishedJob } from "../metrics.ts";
+import { doneWithin } from "../within.ts";
 import { Attempt, endOnSignalMs } from "./attempt.ts";
 import type { JobSources } from "./enqueue.ts";
 import { type ClaimedJob, type Ending, outcomeOf } from "./outcome.ts";
@@ -99,7 +100,7 @@ export class Worker<Ports> {
     this.#stopping = true;
     this.#woken.resolve();
     const stop = setTimeout(() => this.#stopAll(), ms);
-    await settledWithin(this.#loop, ms + endOnSignalMs + closeMs);
+    await doneWithin(ms + endOnSignalMs + closeMs, this.#loop);
     clearTimeout(stop);
     return this.#released;
   }
@@ -113,7 +114,7 @@ export class Worker<Ports> {
     while (!this.#isDone) {
       this.#woken = Promise.withResolvers<void>();
       const waitMs = await this.#turn().catch((error: unknown) => this.#failed(error));
-      await settledWithin(this.#woken.promise, this.#isDone ? 0 : waitMs);
+      await doneWithin(this.#isDone ? 0 : waitMs, this.#woken.promise);
       // Jobs that end together are written together.
       await nextTick();
     }
@@ -153,11 +154,8 @@ export class Worker<Ports> {
     const startedAt = monotonicMs();
     const end = (ending: Ending) => {
       const next = job.key === recurringKey ? task.next : undefined;
-      const { name: outcome, row } = outcomeOf(ending, job, {
-        retry: task.retry,
-        next,
-        now: this.#options.clock.now(),
-      });
+      const rules = { retry: task.retry, next, now: this.#options.clock.now() };
+      const { name: outcome, row } = outcomeOf(ending, job, rules);
       const finished = { task: name, outcome, durationMs: monotonicMs() - startedAt };
       this.#running.delete(id);
       this.#progress.delete(id);
@@ -262,11 +260,4 @@ function checkedProgress(numbers: JobProgress): JobProgress {
   const finite = Object.values(numbers).every((value) => Number.isFinite(value));
   if (finite && JSON.stringify(numbers).length <= maxProgressLength) return numbers;
   throw new RangeError(`progress is finite numbers by name, at most ${maxProgressLength} characters of JSON`);
-}
-
-/** Waits for a promise, at most `ms`. */
-function settledWithin(promise: Promise<unknown>, ms: number): Promise<unknown> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
-  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
 }

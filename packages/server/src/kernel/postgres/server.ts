@@ -8,6 +8,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
+import { doneWithin } from "../within.ts";
 import { programEnvironment } from "./binaries.ts";
 import type { Launcher } from "./launcher.ts";
 import { readPostmasterFile } from "./orphan.ts";
@@ -96,16 +97,7 @@ async function ended(child: ChildProcess): Promise<void> {
     child.once("error", resolve);
   });
   // A child of a server that was killed may hold the other end of the pipe for a while: it is not waited for.
-  await within(lastWordsMs, closed);
-}
-
-/** True if the work was done in time; it goes on in any case. */
-async function within(limitMs: number, work: Promise<unknown>): Promise<boolean> {
-  const waiting = new AbortController();
-  const late = delay(limitMs, false, { signal: waiting.signal }).catch(() => false);
-  const inTime = await Promise.race([work.then(() => true), late]);
-  waiting.abort();
-  return inTime;
+  await doneWithin(lastWordsMs, closed);
 }
 
 /** Resolves when the server says so in its pid file, as pg_ctl does; rejects when it ends first. */
@@ -165,7 +157,7 @@ async function endChild(child: ChildProcess, end: Promise<void>): Promise<void> 
   for (const [signal, patienceMs] of steps) {
     if (hasEnded(child) || child.pid === undefined) break;
     child.kill(signal);
-    if (await within(patienceMs, end)) return;
+    if (await doneWithin(patienceMs, end)) return;
   }
   // Its children notice and end by themselves; the next start recovers.
   child.kill("SIGKILL");

@@ -18,7 +18,7 @@ import {
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
-import { packSpool } from "../../packages/agent/src/backup/pack-spool.ts";
+import { filesWithPacksInMemory, packSpool, spoolOfLargeTrees } from "../../packages/agent/src/backup/pack-spool.ts";
 import type { AgentContext } from "../../packages/agent/src/context.ts";
 import { describeTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
@@ -163,6 +163,19 @@ test("a file that grows and a folder that vanishes meanwhile: exit code 3, in th
     assert.ok(grown.length > before, "as it was at one moment");
     assert.deepEqual(grown, readFileSync(path.join(from, name)).subarray(0, grown.length));
   }
+});
+
+test("packs are in memory until the backup has done many files, then on disk", async (t) => {
+  const { environment } = await agentOf(t, world);
+  const context = { environment, freeBytes: () => 1e12, newKey: () => randomUUID() } as unknown as AgentContext;
+  const { spool, onFiles } = spoolOfLargeTrees(context);
+  assert.equal(await spool(), null);
+  onFiles(filesWithPacksInMemory);
+  assert.equal(await spool(), null);
+  onFiles(filesWithPacksInMemory + 1);
+  const pack = await spool();
+  assert.ok(pack !== null);
+  await pack.remove();
 });
 
 test("packs on disk have no name, are read as often as needed, and are not used where the disk is nearly full", async (t) => {

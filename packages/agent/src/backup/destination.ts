@@ -15,6 +15,8 @@ export interface BegunSnapshot {
   /** 32 hexadecimal digits; drawn by the engine if absent. */
   readonly snapshotId?: string;
   readonly cache: FileCache;
+  /** Told the number of files done, while the backup runs. */
+  readonly onFiles?: (files: number) => void;
 }
 
 export interface SnapshotWishes {

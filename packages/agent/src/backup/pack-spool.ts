@@ -1,5 +1,5 @@
 /**
- * Packs on disk while they are collected and sent, so that memory does not have them. They are encrypted. The file has no name once it is open: whatever ends the
+ * Packs of a large backup on disk while they are collected and sent, so that memory does not have them. They are encrypted. The file has no name once it is open: whatever ends the
  * process, nothing is left behind.
  */
 
@@ -14,6 +14,24 @@ const chunkBytes = 256 * 1024;
 
 /** A disk with less free space than several packs is not used: the backup needs it for its cache. */
 const minFreeBytes = 256 * 1024 * 1024;
+
+/**
+ * Up to so many files packs are in memory while they are sent, which spares writing and reading them. Beyond it a backup needs its memory for the files
+ * (docs/decisions/0648).
+ */
+export const filesWithPacksInMemory = 50_000;
+
+/** Places for packs on disk once the backup has done many files, which it tells by `onFiles`; null before. */
+export function spoolOfLargeTrees(context: AgentContext) {
+  const spool = packSpool(context);
+  let files = 0;
+  return {
+    spool: async () => (files > filesWithPacksInMemory ? spool() : null),
+    onFiles: (done: number): void => {
+      files = done;
+    },
+  };
+}
 
 /** Places for packs in the folder of caches; null where its disk is nearly full. */
 export function packSpool({ environment, freeBytes, newKey }: AgentContext): () => Promise<SpooledPack | null> {

@@ -77,6 +77,7 @@ async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnap
       ...{ begun, wishes, pool, source, readsAll },
       onProgress: ({ files, bytes, storedBytes }) => {
         collectGarbage(files);
+        begun.onFiles?.(files);
         progress.report({ files, bytes, newBytes: storedBytes });
       },
     });

@@ -5,14 +5,14 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { FileCache } from "@emanet/engine/backup";
 import { RemoteTarget } from "@emanet/engine/remote";
-import { preferSmallHeaps } from "@emanet/engine-cli";
+import { stopHeapGrowth } from "@emanet/engine-cli";
 import { patiently, uploadCalls } from "../api/calls.ts";
 import type { Connection } from "../api/connection.ts";
 import { ensureAgent, vaultWriter } from "../api/registration.ts";
 import { reportVersion } from "../api/release.ts";
 import type { AgentContext } from "../context.ts";
 import type { BegunSnapshot, Destination, SnapshotWishes } from "./destination.ts";
-import { packSpool } from "./pack-spool.ts";
+import { spoolOfLargeTrees } from "./pack-spool.ts";
 
 /**
  * What an interrupted run sends again at most. Two packs may be sent and not registered, so the line does not wait while the first is registered
@@ -23,7 +23,7 @@ export const maxUnregisteredBytes = 16 * 1024 * 1024;
 /** A pack is complete with the frame that reaches this size. A frame has up to 2 MiB and a bit, so two packs are within the bound. */
 const packBytes = 6 * 1024 * 1024;
 
-/** Two that are sent, and one that waits while another is filled. They are on disk. */
+/** Two that are sent, and one that waits while another is filled. */
 const packsInFlight = 3;
 
 /** A bundle of small files is one segment. Two workers hold eight, so four are cut while four are asked for. */
@@ -50,12 +50,13 @@ export function serviceDestination(context: AgentContext, connection: Connection
   let reported = Promise.resolve();
   return {
     folder,
-    // A backup over a line is not bound by this machine's cores, and holds packs in memory.
-    limitMemory: preferSmallHeaps,
+    // After many small files the backup prefers small heaps (docs/decisions/0648).
+    limitMemory: stopHeapGrowth,
     async begin(wishes, again): Promise<BegunSnapshot> {
       const agent = await ensureAgent(context, connection);
       reported = reportVersion(context, connection, agent.id);
       const snapshot = await client.snapshots.create({ body: bodyOf(wishes) }, patiently);
+      const { spool, onFiles } = spoolOfLargeTrees(context);
       try {
         const writer = await vaultWriter(context, connection, snapshot.vault_id, { again });
         return {
@@ -64,13 +65,14 @@ export function serviceDestination(context: AgentContext, connection: Connection
             ctx: context,
             call: uploadCalls(client, snapshot.id),
             pause: (ms) => context.wait(ms),
-            spool: packSpool(context),
+            spool,
           }),
           settings: serviceSettings,
           owner: agent.id,
           sourceName: snapshot.source.id,
           snapshotId: snapshot.id.replaceAll("-", ""),
           cache: openCache(context, connection, snapshot.source.id),
+          onFiles,
         };
       } catch (error) {
         // The first error is what matters. A snapshot that nobody uploads to is abandoned by the service.

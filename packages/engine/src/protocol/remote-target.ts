@@ -202,6 +202,8 @@ class CollectedPack {
     if (this.#spooled === null) return;
     for await (const piece of piecesOf(this.#pieces, this.size)) await this.#spooled.write(piece);
     this.freePieces();
+    // Earlier packs may have been in memory whole; this one and those after it need no more than this.
+    this.#free.splice(maxBytesInMemory / pieceBytes);
   }
 
   #copy(chunk: Uint8Array): void {

@@ -19,7 +19,7 @@ export {
   type ReceivedArchive,
   type ReceiveOptions,
 } from "./received-archive.ts";
-export { Spool, SpoolFullError, type SpoolLimits } from "./spool.ts";
+export { Spool, type SpoolFile, SpoolFullError, type SpoolLimits } from "./spool.ts";
 export { type TarMember, tarBytesOf, tarEnd, tarHeaderOf, tarLayoutVersion, tarPaddingOf } from "./tar-writer.ts";
 export { escapedName, needsEscape } from "./zip-names.ts";
 export {

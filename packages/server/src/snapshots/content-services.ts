@@ -15,6 +15,7 @@ import type { Transactions, Tx } from "../kernel/tx.ts";
 import { doneWithin } from "../kernel/within.ts";
 import type { Vaults } from "../vaults/index.ts";
 import { catalogListeners } from "./catalog-listeners.ts";
+import { PackMemory } from "./pack-memory.ts";
 import { Places } from "./places.ts";
 import { heartbeatMs } from "./rules.ts";
 import { SharedReaders } from "./shared-readers.ts";
@@ -37,6 +38,7 @@ const ownerOnlyFolder = 0o700;
 
 export interface SnapshotServices {
   readonly spool: Spool;
+  readonly packMemory: PackMemory;
   readonly cutPool: CutWorkerPool;
   readonly readPool: RestoreWorkerPool;
   readonly readers: SharedReaders;
@@ -93,6 +95,7 @@ export async function openSnapshots(sources: Sources): Promise<SnapshotServices>
   onStop(() => live.stop());
   const services = {
     ...{ spool, cutPool, readPool, readers, transactions },
+    packMemory: new PackMemory(),
     backups: new Places(backupPlaces),
     reads: new Places(readPlaces),
     receive: <T>(id: string, work: (upload: LiveUpload) => Promise<T>) => live.run(id, work),

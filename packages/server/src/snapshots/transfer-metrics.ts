@@ -2,6 +2,7 @@
 
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Spool } from "../archives/index.ts";
+import type { PackMemory } from "./pack-memory.ts";
 import type { Places } from "./places.ts";
 
 export interface TransferCounts {
@@ -18,6 +19,7 @@ export interface TransferCounts {
 
 interface Watched {
   readonly spool: Spool;
+  readonly packMemory: PackMemory;
   readonly backups: Places;
   readonly reads: Places;
 }
@@ -54,6 +56,7 @@ export function transferMetrics({ registry }: { readonly registry: Registry }, w
   verified.inc({ outcome: "wrong" }, 0);
   const pruned = counter("emanet_pruned_bytes_total", "Bytes of packs that were deleted, because nothing needs them");
   gauge("emanet_spool_bytes", "Bytes in the spool of this process", () => watched.spool.usedBytes);
+  gauge("emanet_pack_memory_bytes", "Bytes of memory for packs that arrive", () => watched.packMemory.takenBytes);
   gauge("emanet_backups_running", "Uploads that are being cut and stored", () => watched.backups.taken);
   gauge("emanet_backups_waiting", "Received uploads that wait to be cut", () => watched.backups.waiting);
   gauge("emanet_reads_running", "Large downloads that are being read", () => watched.reads.taken);

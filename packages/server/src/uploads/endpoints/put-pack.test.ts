@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readlink } from "node:fs/promises";
+import { readdir, readlink, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
 import path from "node:path";
 import { after, test } from "node:test";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { codeOf } from "../../agents/testing.ts";
+import { packMemoryBytes } from "../../snapshots/pack-memory.ts";
 import { tokenFor } from "../../testing/accounts.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
-import { createSnapshot, inTurn, noUploadLimits, openAgent, remoteTarget } from "../testing.ts";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { createSnapshot, inTurn, noUploadLimits, openAgent, remoteTarget, uploadUntil } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: noUploadLimits });
 const services = inTurn([service]);
@@ -77,6 +80,50 @@ test("a pack of an upload that has ended is refused before its body, and is neve
   assert.equal(first?.statusCode, 409);
   assert.equal(await counted(), 0);
   outgoing.destroy();
+});
+
+test("a pack arrives in memory, or in the spool while others have the memory; it is stored whole and leaves both empty", async (t) => {
+  const { spool, packMemory } = service.running.services?.snapshots ?? assert.fail("no service");
+  const agent = await openAgent(services, (await tokenFor(service)).accountId ?? "", 1);
+  const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
+  for (const place of ["memory", "spool"]) {
+    const folder = await temporaryFolder(t);
+    await writeFile(path.join(folder, "defter.bin"), randomBytes(3_000_000));
+    const next = await uploadUntil(services, agent, folder, "pack");
+    const others = place === "spool" ? packMemory.take(packMemoryBytes) : null;
+    const headers = { ...(await agent.auth()), "content-type": next.mediaType, "content-length": next.body.length };
+    const options = { method: "PUT", headers, ca: service.ca, agent: false } as const;
+    const outgoing = https.request(`${service.url}/v1/snapshots/${next.id}/packs/${next.name}`, options);
+    outgoing.write(next.body.subarray(0, 2_000_000));
+    const taken = () => [packMemory.takenBytes - (others === null ? 0 : packMemoryBytes) > 0, spool.usedBytes > 0];
+    while (taken().every((each) => !each)) await nextTick();
+    assert.deepEqual(taken(), [place === "memory", place === "spool"]);
+    outgoing.end(next.body.subarray(2_000_000));
+    const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+    assert.equal(answer.statusCode, 200);
+    const stored = await vault?.store.get(vault.names.pack(next.name));
+    assert.ok(next.body.equals(stored ?? Buffer.alloc(0)), place);
+    others?.release(true);
+    assert.deepEqual([packMemory.takenBytes, spool.usedBytes], [0, 0], place);
+    answer.destroy();
+  }
+});
+
+test("a client that leaves in the middle of a pack leaves nothing in memory", async (t) => {
+  const { packMemory } = service.running.services?.snapshots ?? assert.fail("no service");
+  const agent = await openAgent(services, (await tokenFor(service)).accountId ?? "", 1);
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, "defter.bin"), randomBytes(3_000_000));
+  const next = await uploadUntil(services, agent, folder, "pack");
+  const headers = { ...(await agent.auth()), "content-type": next.mediaType, "content-length": next.body.length };
+  const options = { method: "PUT", headers, ca: service.ca, agent: false } as const;
+  const outgoing = https.request(`${service.url}/v1/snapshots/${next.id}/packs/${next.name}`, options);
+  outgoing.on("error", () => undefined).write(next.body.subarray(0, 2_000_000));
+  while (packMemory.takenBytes === 0) await nextTick();
+  outgoing.destroy();
+  while (packMemory.takenBytes > 0) await nextTick();
+  const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
+  assert.equal(await vault?.store.stat(vault.names.pack(next.name)), null);
 });
 
 /** Files of spools that this process has open, also those that were removed. Empty where the system does not say. */

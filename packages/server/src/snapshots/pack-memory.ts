@@ -1,0 +1,74 @@
+/**
+ * Memory for packs while they arrive. Most are stored a moment later, so writing them to the spool and reading them back is spared. It is
+ * bounded for the whole process: when it is taken, by slow clients too, further packs go to the spool.
+ */
+
+/** For eight packs of an agent, which sends three at a time; docs/decisions/0648 has what it saves. */
+export const packMemoryBytes = 64 * 1024 * 1024;
+
+/** Allocated when bytes arrive, so that a client that announces a pack and sends nothing takes none. */
+const pieceBytes = 256 * 1024;
+
+export class PackMemory {
+  /** Pieces of packs that were stored. */
+  readonly #free: Buffer[] = [];
+  readonly #limit: number;
+  #taken = 0;
+
+  constructor(limit = packMemoryBytes) {
+    this.#limit = limit;
+  }
+
+  /** Bytes that packs have taken. */
+  get takenBytes(): number {
+    return this.#taken;
+  }
+
+  /** A place for a pack of this size; null if there is none now. Its taker calls `release`, also after an error. */
+  take(size: number): PackInMemory | null {
+    const bytes = Math.ceil(size / pieceBytes) * pieceBytes;
+    if (this.#taken + bytes > this.#limit) return null;
+    this.#taken += bytes;
+    return new PackInMemory(size, this.#free, () => {
+      this.#taken -= bytes;
+      if (this.#taken === 0) this.#free.length = 0;
+    });
+  }
+}
+
+export class PackInMemory {
+  readonly #announced: number;
+  readonly #free: Buffer[];
+  readonly #onRelease: () => void;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+
+  constructor(announced: number, free: Buffer[], onRelease: () => void) {
+    this.#announced = announced;
+    this.#free = free;
+    this.#onRelease = onRelease;
+  }
+
+  append(chunk: Buffer): void {
+    if (this.#size + chunk.length > this.#announced) throw new RangeError("a pack is longer than its place");
+    for (let from = 0; from < chunk.length; ) {
+      const at = this.#size % pieceBytes;
+      if (at === 0) this.#pieces.push(this.#free.pop() ?? Buffer.allocUnsafeSlow(pieceBytes));
+      const copied = chunk.copy(this.#pieces.at(-1) as Buffer, at, from);
+      from += copied;
+      this.#size += copied;
+    }
+  }
+
+  /** Everything that was appended. */
+  async *chunks(): AsyncGenerator<Buffer> {
+    for (const [i, piece] of this.#pieces.entries()) yield piece.subarray(0, this.#size - i * pieceBytes);
+  }
+
+  /** `stored`: nobody reads the pieces any more. After a failure a write may still be under way, so they are not used again. */
+  release(stored: boolean): void {
+    if (stored) this.#free.push(...this.#pieces);
+    this.#pieces.length = 0;
+    this.#onRelease();
+  }
+}

@@ -225,5 +225,6 @@ function countingGrowth(side: ServerSide, database: DatabaseGrowth): ServerSide 
 }
 
 function profileFlags(folder: string | undefined): readonly string[] {
-  return folder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${folder}`];
+  // Sampling a thousand times a second, as by default, a service that does nothing would not be idle.
+  return folder === undefined ? [] : ["--cpu-prof", "--cpu-prof-interval=5000", `--cpu-prof-dir=${folder}`];
 }

@@ -24,6 +24,8 @@ function writeTree(from: string): void {
   mkdirSync(from);
   writeFileSync(path.join(from, "dump"), noise.update(Buffer.alloc(48 * mebibyte)));
   for (let i = 0; i < 24; i++) writeFileSync(path.join(from, `large${i}`), noise.update(Buffer.alloc(300_000)));
+  // Small enough for bundles, which use the other buffers.
+  for (let i = 0; i < 160; i++) writeFileSync(path.join(from, `small${i}`), noise.update(Buffer.alloc(200_000)));
   settleTimes(from);
 }
 

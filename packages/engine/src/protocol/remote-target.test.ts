@@ -133,6 +133,28 @@ test("a large pack goes to the spool, whole and in order, and is removed from it
   }
 });
 
+test("the memory of a pack that was stored is used again, that of a failed one is not: a connection may still read it", async () => {
+  for (const fails of [false, true]) {
+    const seen: Uint8Array[] = [];
+    const target = new RemoteTarget({
+      ctx: { random: () => Uint8Array.of(0) },
+      call: async (request) => {
+        assert.ok(request.operation === "pack");
+        seen.push((await Array.fromAsync(request.chunks()))[0] ?? assert.fail("no chunk"));
+        if (fails && seen.length === 1) throw new CatalogError("lease_expired", "u");
+        return doneAnswer("pack");
+      },
+    });
+    const body = async function* () {
+      yield Buffer.alloc(1000, seen.length);
+    };
+    const first = target.putPack(packName, body());
+    await (fails ? assert.rejects(first, CatalogError) : first);
+    await target.putPack(packName, body());
+    assert.equal(seen[0]?.buffer === seen[1]?.buffer, !fails);
+  }
+});
+
 test("a small pack needs no spool", async () => {
   const target = new RemoteTarget({
     ctx: { random: () => Uint8Array.of(0) },

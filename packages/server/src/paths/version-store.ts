@@ -4,23 +4,25 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";
 import { blockOf, type Place, pathsPerBlock, type Version } from "./rules.ts";
 
-/** Later statements of the transaction are lookups by keys (migration 0035). */
+/** Later statements of the transaction are lookups by keys (migration 0035), and what is asked for in an order is read in it, not sorted. */
 export async function planByKeys(tx: Pick<Tx, "db">): Promise<void> {
-  await sql`select plan_by_keys()`.execute(tx.db);
+  await sql`select plan_by_keys(), set_config('enable_sort', 'off', true)`.execute(tx.db);
 }
 
 /**
  * The numbers of paths, by key in hexadecimal digits. Lateral, with a limit: then every plan looks up one key after the other. A join was
- * planned by what the tables had been, and compared all paths of a vault with every key. The first key from the wanted one on, in their order: only
- * one index has that order. With equality a table that was nearly empty when it was planned was read by its other index, all paths of the vault for each key.
+ * planned by what the tables had been, and compared all paths of a vault with every key. Keys from the wanted one to itself, in their
+ * order: only one index has that order, and `planByKeys` forbids to sort. With equality, or where it could sort, a vault that the statistics do not know was read by
+ * its other index, all paths for each key.
  */
 export async function pathNumbers(tx: Tx, vault: number, keys: readonly Buffer[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ key: Buffer; path: number }>`
     select p.key, p.path from unnest(${keys}::bytea[]) as wanted (key)
     cross join lateral (
       select x.key, x.path from projected_paths x
-      where x.vault = ${vault} and x.key >= wanted.key order by x.key limit 1) p
-    where p.key = wanted.key`.execute(tx.db);
+      where x.vault = ${vault} and x.key >= wanted.key and x.key <= wanted.key order by x.key limit 1) p`.execute(
+    tx.db,
+  );
   return new Map(rows.map(({ key, path }) => [key.toString("hex"), path]));
 }
 

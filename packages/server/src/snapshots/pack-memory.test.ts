@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { seededRandom } from "../testing/seeded-random.ts";
-import { type PackInMemory, PackMemory } from "./pack-memory.ts";
+import { type PackInMemory, PackMemory, packMemoryBytes } from "./pack-memory.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -71,4 +71,33 @@ test("pieces that a failed write may still read are not given to another pack; t
     next.release(false);
   }
   other.release(true);
+});
+
+test("a pack takes whole pieces; without packs none are kept; the limit is 64 MiB", async () => {
+  assert.equal(packMemoryBytes, 64 * mebibyte);
+  const piece = mebibyte / 4;
+  const memory = new PackMemory(4 * piece);
+  const [first, second] = [await filled(memory, piece), await filled(memory, piece)];
+  assert.notEqual(first, second);
+  const small = [1, 2, 3, 4].map(() => take(memory, 1));
+  assert.equal(memory.take(1), null);
+  for (const each of small) each.release(true);
+});
+
+/** Takes the only place, and returns the memory it had. */
+async function filled(memory: PackMemory, size: number): Promise<ArrayBufferLike | undefined> {
+  const pack = take(memory, size);
+  pack.append(Buffer.alloc(size));
+  const [piece] = await Array.fromAsync(pack.chunks());
+  pack.release(true);
+  return piece?.buffer;
+}
+
+test("who reads on after the release gets an error, not a shorter pack", async () => {
+  const pack = take(new PackMemory(), 600_000);
+  pack.append(Buffer.alloc(600_000));
+  const reader = pack.chunks();
+  await reader.next();
+  pack.release(false);
+  await assert.rejects(reader.next(), /released/);
 });

@@ -42,6 +42,7 @@ export class PackInMemory {
   readonly #onRelease: () => void;
   readonly #pieces: Buffer[] = [];
   #size = 0;
+  #isReleased = false;
 
   constructor(announced: number, free: Buffer[], onRelease: () => void) {
     this.#announced = announced;
@@ -60,13 +61,17 @@ export class PackInMemory {
     }
   }
 
-  /** Everything that was appended. */
+  /** Everything that was appended. Fails for a reader that goes on after the release: to it the pack must not seem to end. */
   async *chunks(): AsyncGenerator<Buffer> {
-    for (const [i, piece] of this.#pieces.entries()) yield piece.subarray(0, this.#size - i * pieceBytes);
+    for (const [i, piece] of [...this.#pieces].entries()) {
+      if (this.#isReleased) throw new Error("the pack was released while it was read");
+      yield piece.subarray(0, this.#size - i * pieceBytes);
+    }
   }
 
   /** `stored`: nobody reads the pieces any more. After a failure a write may still be under way, so they are not used again. */
   release(stored: boolean): void {
+    this.#isReleased = true;
     if (stored) this.#free.push(...this.#pieces);
     this.#pieces.length = 0;
     this.#onRelease();

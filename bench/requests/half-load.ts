@@ -1,13 +1,15 @@
 /**
  * Response times at half load: requests come at half the rate that a server reached just before, whether or not earlier ones are
- * answered. The bare server gets the same, so that what the machine and the client add can be seen beside the service. One more
- * round of each says what the slowest answers waited for: garbage collection of server and client, and processors that other
- * threads had. It does not count, because watching costs time too.
+ * answered. The bare server gets the same, so that what the machine and the client add can be seen beside the service. Each is
+ * measured at ordinary and at real-time priority (`real-time.ts`): at the first the slowest answers wait for the processors that
+ * client, servers and PostgreSQL share, at the second only for each other. One more round of each says what they waited for:
+ * garbage collection of server and client, and processors that other threads had. It does not count: watching costs time too.
  */
 
 import { cases, type RequestCase } from "./cases.ts";
 import { type Client, sendAll, sendSteadily } from "./clients.ts";
-import { type Program, waitedMs, watchProgram } from "./processes.ts";
+import { childrenOf, type Program, waitedMs, watchProgram } from "./processes.ts";
+import { canRunAtRealTime, runAtRealTime } from "./real-time.ts";
 import { type Pause, type Stalls, watchStalls } from "./stalls.ts";
 
 const halfLoadRequests = 10_000;
@@ -20,6 +22,8 @@ const compared = ["bare, one query", "read of one row"] as const;
 export interface HalfLoadSubject {
   readonly programs: Readonly<Record<RequestCase["server"], Program>>;
   readonly clients: Readonly<Record<RequestCase["server"], readonly Client[]>>;
+  /** The first process of PostgreSQL. */
+  readonly postmaster: number;
   readonly token: string;
   readonly noteId: string;
   readonly rounds: number;
@@ -33,42 +37,63 @@ interface Round {
   readonly lateP99: number;
 }
 
-/** Prints a line for each server; both in turn, round by round. */
+type Priority = "ordinary" | "real-time";
+
+/** Prints lines for each server; both in turn, round by round. */
 export async function measureHalfLoad(subject: HalfLoadSubject): Promise<void> {
   const kinds = cases.filter(({ name }) => compared.some((one) => one === name));
-  const rounds = new Map(kinds.map((kind) => [kind, [] as Round[]]));
+  const priorities: readonly Priority[] = canRunAtRealTime() ? ["ordinary", "real-time"] : ["ordinary"];
   for (const kind of kinds) await fullRate(subject, kind);
+  const measured = priorities.flatMap((priority) => kinds.map((kind) => ({ priority, kind, rounds: [] as Round[] })));
   for (let round = 0; round < subject.rounds; round++) {
-    for (const kind of kinds) rounds.get(kind)?.push(await measureRound(subject, kind));
+    for (const { priority, kind, rounds } of measured) rounds.push(await measureRound(subject, kind, priority));
   }
-  const ratios = new Map<RequestCase["server"], number>();
-  console.log(`\nhalf load: ${subject.rounds} rounds of ${halfLoadRequests} requests, medians`);
-  for (const [{ name, server }, all] of rounds) {
-    const perSecond = median(all.map((one) => one.perSecond));
-    const ratio = median(all.map(({ p50, p99 }) => p99 / p50));
-    ratios.set(server, ratio);
-    const [p50, p99, late] = (["p50", "p99", "lateP99"] as const).map((of) => median(all.map((one) => one[of])));
-    const shown = `p50 ${p50?.toFixed(2)} ms, p99 ${p99?.toFixed(2)} ms, ratio ${ratio.toFixed(1)}`;
-    const verdict = server === "bare" ? "   " : ratio <= mostP99OverP50 ? "yes" : "NO ";
-    const target = server === "bare" ? "" : ` (at most ${mostP99OverP50})`;
-    console.log(
-      `${verdict} ${name}, ${Math.round(perSecond)}/s: ${shown}${target}; client late by ${late?.toFixed(2)} ms`,
-    );
+  for (const priority of priorities) {
+    console.log(`\nhalf load, ${priority} priority: ${subject.rounds} rounds of ${halfLoadRequests} requests, medians`);
+    for (const { kind, rounds } of measured.filter((one) => one.priority === priority)) showRounds(kind, rounds);
   }
-  const bare = ratios.get("bare") ?? 0;
-  if (bare > mostP99OverP50)
-    console.log(`    the bare server misses the line too (${bare.toFixed(1)}): it is not reached on this machine`);
-  for (const kind of kinds) await explain(subject, kind);
+  if (!priorities.includes("real-time"))
+    console.log("    not measured at real-time priority, which this user may not give (`chrt --fifo`)");
+  for (const { kind, priority } of measured) await explain(subject, kind, priority);
+}
+
+function showRounds({ name, server }: RequestCase, rounds: readonly Round[]): void {
+  const of = (value: (round: Round) => number) => median(rounds.map(value));
+  const ratio = of(({ p50, p99 }) => p99 / p50);
+  const times = `p50 ${of(({ p50 }) => p50).toFixed(2)} ms, p99 ${of(({ p99 }) => p99).toFixed(2)} ms`;
+  const isCounted = server === "service";
+  const verdict = !isCounted ? "   " : ratio <= mostP99OverP50 ? "yes" : "NO ";
+  const target = isCounted ? ` (at most ${mostP99OverP50})` : "";
+  const late = of(({ lateP99 }) => lateP99).toFixed(2);
+  const perSecond = Math.round(of((round) => round.perSecond));
+  console.log(
+    `${verdict} ${name}, ${perSecond}/s: ${times}, ratio ${ratio.toFixed(1)}${target}; client late by ${late} ms`,
+  );
+}
+
+/** Sends requests at half the rate of {@link fullRate}, with everything that they need at this priority. */
+async function sendAtHalfLoad(subject: HalfLoadSubject, kind: RequestCase, priority: Priority, perSecond: number) {
+  const load = { count: halfLoadRequests, perSecond, expected: kind.status };
+  const programs = [process.pid, ...Object.values(subject.programs).map(({ pid }) => pid)];
+  // At full rate both processors are busy all the time: then Linux takes them away from real-time threads for a while.
+  const undo =
+    priority === "real-time"
+      ? runAtRealTime([...programs, subject.postmaster, ...childrenOf(subject.postmaster)])
+      : () => undefined;
+  try {
+    return await sendSteadily(subject.clients[kind.server], load, kind.request(subject));
+  } finally {
+    undo();
+  }
 }
 
 /** Prints what the answers of one more round waited for. */
-async function explain(subject: HalfLoadSubject, kind: RequestCase): Promise<void> {
+async function explain(subject: HalfLoadSubject, kind: RequestCase, priority: Priority): Promise<void> {
   const program = subject.programs[kind.server];
   const perSecond = (await fullRate(subject, kind)) / 2;
-  const load = { count: halfLoadRequests, perSecond, expected: kind.status };
   const waited = { server: waitedMs(program.pid), client: waitedMs(process.pid) };
   const ends = { server: watchProgram(program), client: watchStalls() };
-  const { times, spans } = await sendSteadily(subject.clients[kind.server], load, kind.request(subject));
+  const { times, spans } = await sendAtHalfLoad(subject, kind, priority, perSecond);
   const stalls = { client: ends.client(), server: await ends.server() };
   const perRequest = (pid: number, before: number) => ((waitedMs(pid) - before) / halfLoadRequests).toFixed(2);
   const withoutClient = spans.map(([from, to]) => to - from - pausedMs(stalls.client.pauses, from, to));
@@ -76,7 +101,7 @@ async function explain(subject: HalfLoadSubject, kind: RequestCase): Promise<voi
   const wait = `${perRequest(program.pid, waited.server)} and ${perRequest(process.pid, waited.client)} ms`;
   console.log(
     [
-      `    ${kind.name}, watched: p99 ${p99[0]} ms, ${p99[1]} ms without the client's own collections`,
+      `    ${kind.name}, ${priority} priority, watched: p99 ${p99[0]} ms, ${p99[1]} ms without the client's own collections`,
       `      server: ${stallsText(stalls.server)}; client: ${stallsText(stalls.client)}`,
       `      per request the server and the client waited ${wait} for a processor`,
     ].join("\n"),
@@ -95,10 +120,9 @@ function stallsText({ pauses, loopP99Ms, loopMostMs }: Stalls): string {
   return `${pauses.length} collections of at most ${longest.toFixed(1)} ms, ${loop}`;
 }
 
-async function measureRound(subject: HalfLoadSubject, kind: RequestCase): Promise<Round> {
+async function measureRound(subject: HalfLoadSubject, kind: RequestCase, priority: Priority): Promise<Round> {
   const perSecond = (await fullRate(subject, kind)) / 2;
-  const load = { count: halfLoadRequests, perSecond, expected: kind.status };
-  const { times, lateMs } = await sendSteadily(subject.clients[kind.server], load, kind.request(subject));
+  const { times, lateMs } = await sendAtHalfLoad(subject, kind, priority, perSecond);
   return { perSecond, p50: quantile(times, 0.5), p99: quantile(times, 0.99), lateP99: quantile(lateMs, 0.99) };
 }
 

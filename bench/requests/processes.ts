@@ -125,8 +125,12 @@ export function peakMib({ pid }: Pick<Program, "pid">): number {
 
 /** CPU milliseconds of a PostgreSQL server: its first process, its living backends and those that ended. */
 export function postgresCpuMs(postmaster: number): number {
-  const backends = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster);
-  return cpuMs(postmaster) + endedCpuMs(postmaster) + backends.reduce((sum, pid) => sum + cpuMs(pid), 0);
+  return cpuMs(postmaster) + endedCpuMs(postmaster) + childrenOf(postmaster).reduce((sum, pid) => sum + cpuMs(pid), 0);
+}
+
+export function childrenOf(parent: number): readonly number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return all.filter((pid) => parentOf(pid) === parent).map(Number);
 }
 
 export function parentOf(pid: number | string): number | null {

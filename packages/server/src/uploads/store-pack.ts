@@ -56,7 +56,6 @@ async function receive(ctx: Ctx, { record }: OpenUpload, body: Upload, size: num
       counts.received(chunk.length);
       memory.append(chunk);
     }
-    ctx.progressed();
     const answer = await store(memory.chunks());
     isStored = true;
     return answer;

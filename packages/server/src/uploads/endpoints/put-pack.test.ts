@@ -109,6 +109,54 @@ test("a pack arrives in memory, or in the spool while others have the memory; it
   }
 });
 
+test("a pack that is sent again is counted once, and another body under its name takes nothing back", async (t) => {
+  const { agent, counted } = await prepare();
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, "defter.bin"), randomBytes(300_000));
+  const next = await uploadUntil(services, agent, folder, "pack");
+  const before = await counted();
+  const send = async (body: Uint8Array) =>
+    service.send("PUT", `/v1/snapshots/${next.id}/packs/${next.name}`, {
+      body,
+      headers: { ...(await agent.auth()), "content-type": next.mediaType },
+    });
+  assert.equal((await send(next.body)).status, 200);
+  assert.equal(await counted(), before + next.body.length);
+  assert.equal((await send(next.body)).status, 200);
+  assert.equal(await counted(), before + next.body.length, "a repetition is not counted");
+  assert.equal(codeOf(await send(Buffer.concat([next.body, Buffer.alloc(1)]))), "422 validation_failed");
+  assert.equal(await counted(), before + next.body.length, "what is stored stays counted");
+});
+
+test("bytes of packs are in the metric of received bytes, whether they arrive in memory or in the spool", async (t) => {
+  const { snapshots } = service.running.services ?? assert.fail("no service");
+  const { agent } = await prepare();
+  for (const place of ["memory", "spool"]) {
+    const folder = await temporaryFolder(t);
+    await writeFile(path.join(folder, "defter.bin"), randomBytes(300_000));
+    const next = await uploadUntil(services, agent, folder, "pack");
+    const others = place === "spool" ? snapshots.packMemory.take(packMemoryBytes) : null;
+    const before = await receivedBytes();
+    const answer = await service.send("PUT", `/v1/snapshots/${next.id}/packs/${next.name}`, {
+      body: next.body,
+      headers: { ...(await agent.auth()), "content-type": next.mediaType },
+    });
+    others?.release(true);
+    assert.equal(answer.status, 200);
+    assert.equal((await receivedBytes()) - before, next.body.length, place);
+  }
+});
+
+test("an account whose share of the spool is taken is refused before its pack is counted", async (t) => {
+  const { spool } = service.running.services?.snapshots ?? assert.fail("no service");
+  const { agent, put, counted } = await prepare();
+  spool.reserve(agent.accountId, spool.ownerBytes);
+  t.after(() => spool.release(agent.accountId, spool.ownerBytes));
+  const answer = await put(name, randomBytes(50_000));
+  assert.equal(codeOf(answer), "503 storage_full");
+  assert.equal(await counted(), 0);
+});
+
 test("a client that leaves in the middle of a pack leaves nothing in memory", async (t) => {
   const { packMemory } = service.running.services?.snapshots ?? assert.fail("no service");
   const agent = await openAgent(services, (await tokenFor(service)).accountId ?? "", 1);
@@ -125,6 +173,11 @@ test("a client that leaves in the middle of a pack leaves nothing in memory", as
   const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
   assert.equal(await vault?.store.stat(vault.names.pack(next.name)), null);
 });
+
+async function receivedBytes(): Promise<number> {
+  const text = await (await fetch(service.running.metricsUrl ?? "")).text();
+  return Number(/^emanet_upload_received_bytes_total(?:\{.*\})? (\d+)$/m.exec(text)?.[1]);
+}
 
 /** Files of spools that this process has open, also those that were removed. Empty where the system does not say. */
 async function openSpoolFiles(): Promise<readonly string[]> {

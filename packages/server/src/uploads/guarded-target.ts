@@ -117,7 +117,7 @@ async function register(upload: OpenUpload, unit: ClientUnit): Promise<void> {
 }
 
 async function complete(upload: OpenUpload, draft: SnapshotDraft): Promise<SnapshotRow> {
-  const { local, record, vault, run } = upload;
+  const { local, record, vault, settle } = upload;
   if (record.status !== "completed") assertOpen(upload);
   const id = engineId(record.id);
   if (draft.row.id !== id) throw new FormatError("the manifest is of another snapshot");
@@ -130,15 +130,15 @@ async function complete(upload: OpenUpload, draft: SnapshotDraft): Promise<Snaps
   } catch (error) {
     // The engine has ended the upload: what the manifest names was never stored.
     if (error instanceof CatalogError && error.code === "not_closed")
-      await run((tx) => endUpload(tx, record.id, { state: "failed", code: "content_mismatch", reason: null }));
+      await settle((tx) => endUpload(tx, record.id, { state: "failed", code: "content_mismatch", reason: null }));
     throw error;
   }
 }
 
 async function abandon(upload: OpenUpload): Promise<void> {
-  const { local, record, run } = upload;
+  const { local, record, settle } = upload;
   await local.abandon();
   // A queued one has not begun: there is nothing to end.
   if (record.status === "running")
-    await run((tx) => endUpload(tx, record.id, { state: "canceled", code: "canceled", reason: null }));
+    await settle((tx) => endUpload(tx, record.id, { state: "canceled", code: "canceled", reason: null }));
 }

@@ -100,8 +100,8 @@ export async function answerUpload(
   }
 }
 
-async function failOverQuota({ run, record, vault }: OpenUpload): Promise<void> {
-  await run(async (tx) => {
+async function failOverQuota({ settle, record, vault }: OpenUpload): Promise<void> {
+  await settle(async (tx) => {
     await endUpload(tx, record.id, { state: "failed", code: "quota_exceeded", reason: null });
     await pruneFullVault(tx, record.account_id, record.vault_id);
   });

@@ -22,6 +22,8 @@ export interface OpenUpload {
   readonly read: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
   /** One transaction with row access to the account, in the caller's name. */
   readonly run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+  /** The same for what must be undone or ended, also when the client has left. */
+  readonly settle: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
 /** A step that has begun is not ended when the client leaves: it will ask again. */
@@ -51,5 +53,7 @@ export async function openUpload(ctx: Ctx, principal: AccountPrincipal, id: stri
     scope: record.is_write_only ? "lineage" : "vault",
     recheck: () => recheckDamagedFrames(vault),
   });
-  return { principal, record, agent, vault, local, read, run };
+  const { transactions } = ctx.services.snapshots;
+  const settle = <T>(work: (tx: Tx) => Promise<T>) => transactions.run(context, rowAccessOf(principal), work);
+  return { principal, record, agent, vault, local, read, run, settle };
 }

@@ -19,7 +19,7 @@ export async function storePack(
   name: string,
   body: Upload,
 ): Promise<Buffer> {
-  const { record, vault, run } = upload;
+  const { record, vault, run, settle } = upload;
   const size = body.announcedBytes;
   // Without its size a pack could be counted only after it came.
   if (size === null) throw new Problem("invalid_header");
@@ -30,7 +30,7 @@ export async function storePack(
   try {
     return await receive(ctx, upload, body, size, (chunks) => answerPack(target, name, chunks));
   } catch (error) {
-    if (!isStored) await run((tx) => release(tx, record.vault_id, record.id, size));
+    if (!isStored) await settle((tx) => release(tx, record.vault_id, record.id, size));
     throw error;
   }
 }

@@ -157,9 +157,9 @@ test("an account whose share of the spool is taken is refused before its pack is
   assert.equal(await counted(), 0);
 });
 
-test("a client that leaves in the middle of a pack leaves nothing in memory", async (t) => {
+test("a client that leaves in the middle of a pack leaves nothing in memory and nothing counted", async (t) => {
   const { packMemory } = service.running.services?.snapshots ?? assert.fail("no service");
-  const agent = await openAgent(services, (await tokenFor(service)).accountId ?? "", 1);
+  const { agent, counted } = await prepare();
   const folder = await temporaryFolder(t);
   await writeFile(path.join(folder, "defter.bin"), randomBytes(3_000_000));
   const next = await uploadUntil(services, agent, folder, "pack");
@@ -168,8 +168,9 @@ test("a client that leaves in the middle of a pack leaves nothing in memory", as
   const outgoing = https.request(`${service.url}/v1/snapshots/${next.id}/packs/${next.name}`, options);
   outgoing.on("error", () => undefined).write(next.body.subarray(0, 2_000_000));
   while (packMemory.takenBytes === 0) await nextTick();
+  assert.equal(await counted(), next.body.length, "it is counted before it comes");
   outgoing.destroy();
-  while (packMemory.takenBytes > 0) await nextTick();
+  while (packMemory.takenBytes > 0 || (await counted()) > 0) await nextTick();
   const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
   assert.equal(await vault?.store.stat(vault.names.pack(next.name)), null);
 });

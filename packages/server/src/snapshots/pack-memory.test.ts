@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { seededRandom } from "../testing/seeded-random.ts";
-import { type PackInMemory, PackMemory, packMemoryBytes } from "./pack-memory.ts";
+import { type PackInMemory, PackMemory, packMemoryBytes, packMemoryBytesPerAccount } from "./pack-memory.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -10,8 +10,8 @@ async function contentOf(pack: PackInMemory): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(pack.chunks()));
 }
 
-function take(memory: PackMemory, size: number): PackInMemory {
-  return memory.take(size) ?? assert.fail("no place");
+function take(memory: PackMemory, size: number, account = "one"): PackInMemory {
+  return memory.take(account, size) ?? assert.fail("no place");
 }
 
 test("packs of all sizes are read back byte for byte, while others are filled from chunks of all sizes", async () => {
@@ -39,15 +39,31 @@ test("packs of all sizes are read back byte for byte, while others are filled fr
 });
 
 test("there is no place beyond the limit, and there is one again when a pack is released", () => {
-  const memory = new PackMemory(8 * mebibyte);
+  const memory = new PackMemory(8 * mebibyte, 8 * mebibyte);
   const first = take(memory, 6 * mebibyte);
-  assert.equal(memory.take(2 * mebibyte + 1), null);
+  assert.equal(memory.take("one", 2 * mebibyte + 1), null);
   const second = take(memory, 2 * mebibyte);
-  assert.equal(memory.take(1), null);
+  assert.equal(memory.take("one", 1), null);
   first.release(false);
   take(memory, 6 * mebibyte).release(true);
   second.release(true);
   assert.equal(memory.takenBytes, 0);
+});
+
+test("one account takes half of the memory at most, however many packs it sends; the other half is for others", () => {
+  assert.equal(packMemoryBytesPerAccount, 32 * mebibyte);
+  const memory = new PackMemory();
+  assert.equal(memory.take("one", 32 * mebibyte + 1), null);
+  const packs = [8, 8, 8, 8].map((size) => take(memory, size * mebibyte));
+  assert.equal(memory.take("one", 1), null);
+  const other = take(memory, 32 * mebibyte, "another");
+  assert.equal(memory.take("third", 1), null, "all of it is taken");
+  packs[0]?.release(true);
+  take(memory, 8 * mebibyte).release(true);
+  take(memory, 8 * mebibyte, "third").release(true);
+  for (const each of [...packs.slice(1), other]) each.release(false);
+  assert.equal(memory.takenBytes, 0);
+  take(memory, 32 * mebibyte).release(true);
 });
 
 test("a pack does not become longer than its place", () => {
@@ -76,11 +92,11 @@ test("pieces that a failed write may still read are not given to another pack; t
 test("a pack takes whole pieces; without packs none are kept; the limit is 64 MiB", async () => {
   assert.equal(packMemoryBytes, 64 * mebibyte);
   const piece = mebibyte / 4;
-  const memory = new PackMemory(4 * piece);
+  const memory = new PackMemory(4 * piece, 4 * piece);
   const [first, second] = [await filled(memory, piece), await filled(memory, piece)];
   assert.notEqual(first, second);
   const small = [1, 2, 3, 4].map(() => take(memory, 1));
-  assert.equal(memory.take(1), null);
+  assert.equal(memory.take("one", 1), null);
   for (const each of small) each.release(true);
 });
 

@@ -6,6 +6,9 @@
 /** For eight packs of an agent, which sends three at a time; docs/decisions/0648 has what it saves. */
 export const packMemoryBytes = 64 * 1024 * 1024;
 
+/** For four packs of an agent: one account with slow clients does not make all others use the disk. */
+export const packMemoryBytesPerAccount = packMemoryBytes / 2;
+
 /** Allocated when bytes arrive, so that a client that announces a pack and sends nothing takes none. */
 const pieceBytes = 256 * 1024;
 
@@ -13,10 +16,13 @@ export class PackMemory {
   /** Pieces of packs that were stored. */
   readonly #free: Buffer[] = [];
   readonly #limit: number;
+  readonly #limitPerAccount: number;
+  readonly #takenBy = new Map<string, number>();
   #taken = 0;
 
-  constructor(limit = packMemoryBytes) {
+  constructor(limit = packMemoryBytes, limitPerAccount = packMemoryBytesPerAccount) {
     this.#limit = limit;
+    this.#limitPerAccount = limitPerAccount;
   }
 
   /** Bytes that packs have taken. */
@@ -25,14 +31,26 @@ export class PackMemory {
   }
 
   /** A place for a pack of this size; null if there is none now. Its taker calls `release`, also after an error. */
-  take(size: number): PackInMemory | null {
+  take(accountId: string, size: number): PackInMemory | null {
     const bytes = Math.ceil(size / pieceBytes) * pieceBytes;
-    if (this.#taken + bytes > this.#limit) return null;
-    this.#taken += bytes;
+    const isLeft = this.#taken + bytes <= this.#limit;
+    if (!isLeft || this.#of(accountId) + bytes > this.#limitPerAccount) return null;
+    this.#add(accountId, bytes);
     return new PackInMemory(size, this.#free, () => {
-      this.#taken -= bytes;
+      this.#add(accountId, -bytes);
       if (this.#taken === 0) this.#free.length = 0;
     });
+  }
+
+  #of(accountId: string): number {
+    return this.#takenBy.get(accountId) ?? 0;
+  }
+
+  #add(accountId: string, bytes: number): void {
+    this.#taken += bytes;
+    const left = this.#of(accountId) + bytes;
+    if (left > 0) this.#takenBy.set(accountId, left);
+    else this.#takenBy.delete(accountId);
   }
 }
 

@@ -48,7 +48,7 @@ async function reserve(tx: Tx, record: OpenUpload["record"], size: number): Prom
 /** A slow client fills memory or the spool, and holds no connection to the object store. */
 async function receive(ctx: Ctx, { record }: OpenUpload, body: Upload, size: number, store: Store): Promise<Buffer> {
   const { spool, packMemory, counts } = ctx.services.snapshots;
-  const memory = packMemory.take(size);
+  const memory = packMemory.take(record.account_id, size);
   if (memory === null) return receiveInSpool(ctx, await spool.create(record.account_id, "pack"), body, store);
   let isStored = false;
   try {

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   appendFileSync,
+  chmodSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -77,6 +78,82 @@ describe("patterns", async () => {
     await agent.json("backup", from, "--source", "dosya", "--exclude-file", patterns, "--threads", "0");
     assert.deepEqual(await pathsOf(agent, "dosya"), ["a.xml", "b.tmp"]);
   });
+});
+
+test("with several paths, or one file, absolute patterns are paths of the machine", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(agent.folder, { "ilk/a.txt": "1", "ilk/alt/b.txt": "2", "iki/c.txt": "3", "iki/d.txt": "4" });
+  const words = ["ilk", "iki"].map((name) => path.join(from, name));
+  const names = async (source: string) => (await pathsOf(agent, source)).map((each) => path.basename(each));
+  const back = (source: string, ...args: readonly string[]) =>
+    agent.json("backup", ...args, "--source", source, "--threads", "0");
+  await back("hariç", ...words, "-e", `${from}/ilk/alt`, "-e", `${from}/iki/c.txt`);
+  assert.deepEqual(await names("hariç"), ["d.txt", "a.txt"]);
+  await back("dahil", ...words, "--include", `${from}/ilk/alt`);
+  assert.deepEqual(await names("dahil"), ["b.txt"]);
+  await back("tek", `${from}/iki/c.txt`, "--include", `${from}/iki/c.txt`);
+  assert.deepEqual(await names("tek"), ["c.txt"]);
+});
+
+test("a link to a folder as the only path: what is in the folder is backed up", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1", "alt/b.txt": "2" });
+  const link = path.join(agent.folder, "bağ");
+  symlinkSync(from, link);
+  for (const word of [link, `${link}/`]) {
+    await agent.json("backup", word, "--source", word, "--threads", "0", "-e", `${link}/alt`);
+    assert.deepEqual(await pathsOf(agent, word), ["a.txt"]);
+  }
+});
+
+test("an only path that cannot be read makes no snapshot and is named", async (t) => {
+  if (process.getuid?.() === 0) return t.skip("root reads everything");
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "kapalı"), { "a.txt": "1" });
+  chmodSync(from, 0);
+  t.after(() => chmodSync(from, 0o700));
+  const ran = await agent.run(["backup", from, "--source", "kapalı", "--threads", "0"]);
+  assert.equal(ran.code, 1);
+  assert.ok(ran.stderr.includes(from), ran.stderr);
+  assert.deepEqual(await agent.json("snapshots", "--source", "kapalı"), []);
+});
+
+test("a backup goes on without its cache where the folder cannot be used, and says so", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1" });
+  const cacheFolder = path.join(agent.folder, "dosya");
+  writeFileSync(cacheFolder, "not a folder");
+  const args = ["backup", from, "--source", "önbelleksiz", "--threads", "0", "--json"];
+  const { code, last } = await agent.run(args, { environment: { cacheFolder } });
+  assert.equal(code, 0);
+  assert.match(String(last.cache_error), /ENOTDIR|EEXIST/);
+  const { last: usual } = await agent.run(args);
+  assert.equal(usual.cache_error, null);
+});
+
+test("fields that the service refuses are named", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1" });
+  const ran = await agent.run(["backup", from, "--source", "x".repeat(300), "--threads", "0"]);
+  assert.equal(ran.code, 1);
+  assert.match(ran.stderr, /\/source: /);
+});
+
+test("a service that is away when a backup begins is asked for a minute, the token included", async (t) => {
+  const agent = await agentOf(t, world);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "1" });
+  let waitedMs = 0;
+  const context = {
+    wait: async (ms: number) => {
+      waitedMs += ms;
+    },
+    random: (length: number) => Buffer.alloc(length, 255),
+  };
+  // Nothing listens there.
+  const environment = { url: "https://127.0.0.1:1" };
+  const ran = await agent.run(["backup", from, "--source", "yok", "--threads", "0"], { context, environment });
+  assert.equal(ran.code, 5);
+  assert.ok(waitedMs > 50_000 && waitedMs < 90_000, String(waitedMs));
 });
 
 test("strange files are restored as they were, or reported", async (t) => {

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
@@ -66,6 +67,41 @@ test("a closed pipe ends a list quietly", async (t) => {
   child.stdout.once("data", () => child.stdout.destroy());
   const [code] = await once(child, "close");
   assert.deepEqual([code, stderr], [0, ""]);
+});
+
+test("a list that cannot be written whole ends with an error", async (t) => {
+  if (!existsSync("/dev/full")) return t.skip("no /dev/full");
+  const { agent, repo } = await localAgent(t);
+  await agent.json("backup", writeTree(path.join(agent.folder, "from"), { "a.txt": "1" }), "--threads", "0", ...repo);
+  const full = openSync("/dev/full", "w");
+  t.after(() => closeSync(full));
+  for (const verb of [["ls", "latest"], ["cat", "latest", "a.txt"], ["snapshots"]]) {
+    const { status, stderr } = spawnSync(process.execPath, [main, ...verb, ...repo], {
+      stdio: ["ignore", full, "pipe"],
+      encoding: "utf8",
+    });
+    assert.deepEqual([status, stderr], [1, "emanet: the output cannot be written: the disk is full\n"], verb.join(" "));
+  }
+});
+
+test("check reads everything back, also what was verified before", async (t) => {
+  const { agent, repo } = await localAgent(t);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.bin": randomBytes(300_000) });
+  await agent.json("backup", from, "--threads", "0", ...repo);
+  await agent.json("check", "--threads", "0", ...repo);
+  const objects = path.join(agent.folder, "repo/objects");
+  const packs = readdirSync(objects, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /packs.*[0-9a-f]{32}/.test(name),
+  );
+  for (const name of packs) {
+    const file = path.join(objects, name);
+    const bytes = readFileSync(file);
+    const middle = bytes.length >> 1;
+    bytes.writeUInt8(bytes.readUInt8(middle) ^ 255, middle);
+    writeFileSync(file, bytes);
+  }
+  assert.ok(packs.length > 0);
+  assert.equal((await agent.run(["check", "--threads", "0", ...repo])).code, 3);
 });
 
 test("the bundle is one file and a launcher: it backs up, restores with threads, and says so where Node is too old", async (t) => {

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import {
+  chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -56,6 +58,36 @@ describe("a folder that has files", () => {
       assert.equal(readFileSync(path.join(target, "a.txt"), "utf8"), mode === "always" ? "eski a" : "yeni a");
       if (mode === "always") assertSameTree(from, target);
     }
+  });
+
+  test("always: a file with the snapshot's bytes stays the same file and gets its mode and time; names of one file stay names of one", async (t) => {
+    const { agent, repo, from, target } = await backedUp(t, {
+      "a.txt": "bir",
+      "boş.txt": "",
+      "d.bin": Buffer.alloc(50_000, 7),
+    });
+    linkSync(path.join(from, "d.bin"), path.join(from, "e.bin"));
+    linkSync(path.join(from, "d.bin"), path.join(from, "f.bin"));
+    await agent.json("backup", from, "--threads", "0", ...repo);
+    const restore = async () =>
+      (
+        await agent.json("restore", "latest", "--target", target, "--overwrite", "always", "--threads", "0", ...repo)
+      ).at(-1);
+    const inode = (name: string) => lstatSync(path.join(target, name)).ino;
+    const names = ["a.txt", "boş.txt", "d.bin", "e.bin", "f.bin"];
+    await restore();
+    const before = names.map(inode);
+    chmodSync(path.join(target, "a.txt"), 0o600);
+    utimesSync(path.join(target, "boş.txt"), 1_000_000_000, 1_000_000_000);
+    const { kept_files: kept } = (await restore()) ?? {};
+    assert.deepEqual([names.map(inode), kept], [before, 3]);
+    assertSameTree(from, target);
+    // Other bytes of the same length, in all three names.
+    writeFileSync(path.join(target, "d.bin"), Buffer.alloc(50_000, 8));
+    await restore();
+    assertSameTree(from, target);
+    assert.deepEqual([inode("e.bin"), inode("f.bin")], [inode("d.bin"), inode("d.bin")]);
+    assert.deepEqual(readdirSync(target).sort(), names.sort(), "no drafts are left");
   });
 
   test("if-newer keeps what is newer here; never keeps everything that is here", async (t) => {
@@ -152,6 +184,37 @@ describe("a folder that has files", () => {
       assert.ok(now.equals(old) || now.equals(readFileSync(path.join(from, name))), name);
     }
   });
+});
+
+test("a path that is not in the snapshot is named as it was asked for; alone it is exit code 1, beside others 3", async (t) => {
+  const { agent, repo, target } = await backedUp(t, files);
+  const restore = (...paths: readonly string[]) =>
+    agent.run([
+      "restore",
+      "latest",
+      ...paths,
+      "--target",
+      target,
+      "--overwrite",
+      "always",
+      "--threads",
+      "0",
+      ...repo,
+      "--json",
+    ]);
+  const named = ({ last }: Awaited<ReturnType<typeof restore>>) =>
+    (last.failures as readonly { readonly path: string }[]).map((each) => each.path);
+  const alone = await restore("klasör/yok/x");
+  assert.deepEqual([alone.code, named(alone)], [1, ["klasör/yok/x"]]);
+  const beside = await restore("klasör/yok/x", "a.txt");
+  assert.deepEqual([beside.code, named(beside)], [3, ["klasör/yok/x"]]);
+});
+
+test("an interrupted restore ends with 130", async (t) => {
+  const { agent, repo, target } = await backedUp(t, files);
+  const signal = AbortSignal.abort(new DOMException("ended", "AbortError"));
+  const ran = await agent.run(["restore", "latest", "--target", target, "--threads", "0", ...repo], { signal });
+  assert.deepEqual([ran.code, existsSync(path.join(target, "a.txt"))], [130, false]);
 });
 
 test("include and exclude choose what is restored", async (t) => {

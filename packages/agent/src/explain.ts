@@ -44,7 +44,8 @@ function explainOne(error: unknown, { texts }: AgentContext): Explanation | null
   if (error instanceof ProblemError) {
     const { code, problem, requestId } = error;
     const exitCode = signInCodes.has(code) ? exitCodes.notSignedIn : exitCodes.failed;
-    const message = `${problem.title}: ${problem.detail} (${code}, ${requestId})`;
+    const fields = error.errors.map(({ pointer, detail }) => `; ${pointer}: ${detail}`).join("");
+    const message = `${problem.title}: ${problem.detail}${fields} (${code}, ${requestId})`;
     return { code, message, advice: exitCode === exitCodes.notSignedIn ? texts.adviceLogin : null, exitCode };
   }
   if (error instanceof ConnectionError) return explainConnection(error);

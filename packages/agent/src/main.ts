@@ -71,10 +71,13 @@ async function main(): Promise<void> {
     terminalColumns: () => (process.stderr.isTTY ? process.stderr.columns || usualColumns : null),
     signal: interruption(),
   };
-  endQuietlyWithoutReader(process.argv[2] ?? "");
+  watchOutput(process.argv[2] ?? "");
   process.exitCode = await runCommand(process.argv.slice(2), context);
+  // Errors of the output come after the write, and what waits for its reader is still to be written.
+  await new Promise((resolve) => {
+    process.stdout.write("", resolve);
+  });
   // Threads and kept connections may still be open; nothing is left to be done.
-  if (process.stdout.writableLength > 0 && !process.stdout.errored) await once(process.stdout, "drain");
   process.exit();
 }
 
@@ -89,13 +92,25 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** A closed pipe (`| head`) is no failure. A list that nobody reads any more ends there. */
-function endQuietlyWithoutReader(verb: string): void {
+/** A closed pipe (`| head`) is no failure. A list that nobody can read any more ends there. */
+function watchOutput(verb: string): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    if (!worksWithoutReader.has(verb)) process.exit(0);
+    if (isFailure(error)) sayOutputFailed(error);
+    if (!worksWithoutReader.has(verb)) process.exit(isFailure(error) ? 1 : 0);
   });
   process.stderr.on("error", () => {
     // Nobody reads the messages. The exit code still says how it ended.
   });
+}
+
+function isFailure(error: NodeJS.ErrnoException | null | undefined): error is NodeJS.ErrnoException {
+  // A stream that failed before answers later writes with this code; the first error was said.
+  return error != null && error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED";
+}
+
+/** Without this a list on a full disk would be empty, and the command would say that all is well. */
+function sayOutputFailed({ code, message }: NodeJS.ErrnoException): void {
+  process.exitCode ||= 1;
+  const reason = code === "ENOSPC" ? "the disk is full" : message;
+  process.stderr.write(`emanet: the output cannot be written: ${reason}\n`);
 }

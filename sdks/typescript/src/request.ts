@@ -1,7 +1,7 @@
 /** One request from its parts to its answer: sign-in, attempts, errors. */
 
 import { ConnectionError, EmanetError, OauthError, ProblemError, UnexpectedAnswerError } from "./errors.ts";
-import { type Attempted, type Failure, type Retries, waitBefore } from "./retry.ts";
+import { type Attempted, type Failure, type Retries, usualRepetitions, waitBefore } from "./retry.ts";
 import type { Problem } from "./schemas.generated.ts";
 import { isRepeatableBody, type OnProgress, outgoing, type RequestBody } from "./streams.ts";
 
@@ -78,10 +78,15 @@ export function sender(options: SenderOptions): Send {
   const { wait, now, random } = platform;
   const send: Send = async (request) => {
     const { signal, retries = options.retries } = request;
+    // Who waits long for an answer waits as long for the token of its request, and never less than usual.
+    const isPatient = (retries.max ?? usualRepetitions) > usualRepetitions;
+    const sendForToken: Send = (each) => send(isPatient ? { retries, ...each } : each);
     let signedInAgain = false;
     for (let attempts = 1; ; attempts++) {
       signal?.throwIfAborted();
-      const token = request.anonymous ? undefined : await credentials?.token({ baseUrl, send, now, signal });
+      const token = request.anonymous
+        ? undefined
+        : await credentials?.token({ baseUrl, send: sendForToken, now, signal });
       const outcome = await attempt(options, request, token);
       if (outcome.ok) return outcome.answer;
       const { failure, error } = outcome;

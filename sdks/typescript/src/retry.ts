@@ -14,7 +14,7 @@ export interface Retries {
 }
 
 /** A restart of the service takes some seconds; three repetitions take longer. */
-const defaultMax = 3;
+export const usualRepetitions = 3;
 
 /** Longer than a person waits. */
 const defaultMaxWaitMs = 60_000;
@@ -41,7 +41,7 @@ export interface Attempted {
 export function waitBefore(
   failure: Failure,
   { attempts, isRepeatable, method }: Attempted,
-  { max = defaultMax, maxWaitMs = defaultMaxWaitMs }: Retries,
+  { max = usualRepetitions, maxWaitMs = defaultMaxWaitMs }: Retries,
   { now, random }: { readonly now: number; readonly random: number },
 ): number | null {
   if (attempts > max) return null;

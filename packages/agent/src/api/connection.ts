@@ -1,7 +1,7 @@
 /** A connection to the service: the client of its API, signed in as this machine. */
 
 import path from "node:path";
-import type { Credentials, EmanetClient } from "@emanet/client/source";
+import type { CallOptions, Credentials, EmanetClient } from "@emanet/client/source";
 import { clientCredentials, createClient } from "@emanet/client/source";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
@@ -18,7 +18,7 @@ export interface Connection {
   /** Files of this sign-in: its signing key, what it knows of its sources. */
   readonly folder: string;
   /** Who the service says we are. */
-  claims(): Promise<TokenClaims>;
+  claims(patience?: Pick<CallOptions, "retries">): Promise<TokenClaims>;
   /** The clock of the service at its last answer. */
   serviceTime(): number | null;
   close(): void;
@@ -57,8 +57,9 @@ export function connectAs(
     client,
     signIn,
     folder: path.join(environment.stateFolder, identityName(signIn, environment.stateFolder)),
-    async claims() {
-      const token = await credentials?.token({ baseUrl, send: client.request, now, signal: undefined });
+    async claims(patience = {}) {
+      const send: typeof client.request = (request) => client.request({ ...patience, ...request });
+      const token = await credentials?.token({ baseUrl, send, now, signal: undefined });
       return claimsOf(token ?? "");
     },
     serviceTime: transport.serviceTime,

@@ -17,6 +17,7 @@ import { signerFromSeed, writerFromSeed } from "@emanet/engine/vault";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure } from "../failure.ts";
 import { readJsonFile, textIn, writeSecretFile } from "../state/secret-file.ts";
+import { patiently } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 
 /** A seed of Ed25519. */
@@ -90,7 +91,7 @@ export async function vaultWriter(
 /** Reads the writer's keys of all vaults of the agent, and stores them in place of the old ones. */
 export async function readKeysAgain(context: AgentContext, connection: Connection): Promise<RegisteredAgent> {
   const agent = await ensureAgent(context, connection);
-  const { keys } = await connection.client.agents.getKeys({ id: agent.id });
+  const { keys } = await connection.client.agents.getKeys({ id: agent.id }, patiently);
   return storeAgent(connection, { ...agent, keys });
 }
 
@@ -126,23 +127,26 @@ async function register(
   seed: Buffer,
   { name, vaults }: RegistrationWishes,
 ): Promise<RegisteredAgent> {
-  const { accountId, sessionId, clientId } = await connection.claims();
+  const { accountId, sessionId, clientId } = await connection.claims(patiently);
   const signer = signerFromSeed(seed);
   const writerId = connection.signIn.identity.kind === "client" ? clientId : (sessionId ?? "");
   // Stored before it is sent: an answer that is lost must not leave a key at the service that this machine does not have.
   storeSeed(connection, seed);
   try {
-    const { agent, keys } = await connection.client.agents.create({
-      body: {
-        name: name ?? hostname(),
-        host: hostname().slice(0, 255),
-        os: `${type()} ${release()} ${arch()}`.slice(0, 100),
-        version: context.version,
-        ...(vaults !== undefined && { vaults }),
-        public_key: base64(signer.publicKey),
-        signature: base64(signer.sign("agent", registrationText(accountId, writerId, signer))),
+    const { agent, keys } = await connection.client.agents.create(
+      {
+        body: {
+          name: name ?? hostname(),
+          host: hostname().slice(0, 255),
+          os: `${type()} ${release()} ${arch()}`.slice(0, 100),
+          version: context.version,
+          ...(vaults !== undefined && { vaults }),
+          public_key: base64(signer.publicKey),
+          signature: base64(signer.sign("agent", registrationText(accountId, writerId, signer))),
+        },
       },
-    });
+      patiently,
+    );
     return storeAgent(connection, { id: agent.id, seed, keys });
   } catch (error) {
     if (!isProblem(error, "state_conflict")) throw error;

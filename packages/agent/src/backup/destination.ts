@@ -14,7 +14,9 @@ export interface BegunSnapshot {
   readonly sourceName: string;
   /** 32 hexadecimal digits; drawn by the engine if absent. */
   readonly snapshotId?: string;
-  readonly cache: FileCache;
+  readonly cache?: FileCache;
+  /** Why there is none: its disk is full, or nobody may write there. */
+  readonly cacheError?: Error;
   /** Told the number of files done, while the backup runs. */
   readonly onFiles?: (files: number) => void;
 }

@@ -4,7 +4,7 @@
  */
 
 import { mkdirSync } from "node:fs";
-import { open, unlink } from "node:fs/promises";
+import { type FileHandle, open, unlink } from "node:fs/promises";
 import path from "node:path";
 import type { SpooledPack } from "@emanet/engine/remote";
 import type { AgentContext } from "../context.ts";
@@ -33,15 +33,21 @@ export function spoolOfLargeTrees(context: AgentContext) {
   };
 }
 
-/** Places for packs in the folder of caches; null where its disk is nearly full. */
+/** Places for packs in the folder of caches; null where its disk is nearly full or nobody may write. */
 export function packSpool({ environment, freeBytes, newKey }: AgentContext): () => Promise<SpooledPack | null> {
   const folder = path.join(environment.cacheFolder, "spool");
   return async () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (freeBytes(folder) < minFreeBytes) return null;
     const name = path.join(folder, `pack-${newKey()}`);
-    const file = await open(name, "wx+", 0o600);
-    await unlink(name);
+    let file: FileHandle;
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (freeBytes(folder) < minFreeBytes) return null;
+      file = await open(name, "wx+", 0o600);
+      await unlink(name);
+    } catch {
+      // Nobody may write there. Memory takes the pack.
+      return null;
+    }
     let size = 0;
     return {
       async write(chunk) {

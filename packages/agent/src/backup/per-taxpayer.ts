@@ -200,7 +200,7 @@ interface OneTaxpayer extends SharedByUploads {
 async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpayer): Promise<void> {
   const { connection, wishes } = run;
   const { job, snapshot, writer, pool, amounts, waitToStore } = one;
-  const cache = openCache(context, connection, snapshot.source.id);
+  const opened = openCache(context, connection, snapshot.source.id);
   const call = uploadCalls(connection.client, snapshot.id);
   try {
     const result = await engineBackup(context, {
@@ -209,7 +209,8 @@ async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpay
         target: new RemoteTarget({ ctx: context, call, pause: (ms) => context.wait(ms), spool: packSpool(context) }),
         // Other taxpayers are cut while one waits for answers.
         settings: { ...serviceSettings, lookahead: 1 },
-        ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", ""), cache },
+        ...{ owner: snapshot.id, sourceName: snapshot.source.id, snapshotId: snapshot.id.replaceAll("-", "") },
+        ...opened,
       },
       ...{ wishes, pool, source: job.source, readsAll: run.readsAll, waitToStore },
       onProgress: (progress) => amounts.report(job.taxId, progress),
@@ -219,7 +220,7 @@ async function backUpOne(context: AgentContext, run: TaxpayerRun, one: OneTaxpay
     if (context.signal.aborted) throw error;
     run.onOutcome({ taxId: job.taxId, snapshotId: null, result: null, error });
   } finally {
-    cache.close();
+    opened.cache?.close();
   }
 }
 

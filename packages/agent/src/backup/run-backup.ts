@@ -83,7 +83,7 @@ async function runEngine(context: AgentContext, job: BackupJob, begun: BegunSnap
     });
   } finally {
     ended.abort();
-    begun.cache.close();
+    begun.cache?.close();
     await pool.close();
   }
 }
@@ -99,9 +99,9 @@ export interface EngineBackup {
 }
 
 /** Runs the engine for a snapshot that was begun. The caller closes the cache and the pool. */
-export function engineBackup(context: AgentContext, backup: EngineBackup): Promise<BackupResult> {
+export async function engineBackup(context: AgentContext, backup: EngineBackup): Promise<BackupResult> {
   const { begun, wishes, pool, source, readsAll, onProgress, waitToStore } = backup;
-  return runBackup({
+  const result = await runBackup({
     ...begun,
     ...{ ctx: context, pool, source, signal: context.signal, onProgress, waitToStore },
     details: {
@@ -112,6 +112,7 @@ export function engineBackup(context: AgentContext, backup: EngineBackup): Promi
     },
     cache: readsAll ? undefined : begun.cache,
   });
+  return { ...result, cacheError: result.cacheError ?? begun.cacheError ?? null };
 }
 
 /** A bar needs to know how much there is: as much as last time, or what a walk finds meanwhile. */

@@ -71,7 +71,7 @@ export function serviceDestination(context: AgentContext, connection: Connection
           owner: agent.id,
           sourceName: snapshot.source.id,
           snapshotId: snapshot.id.replaceAll("-", ""),
-          cache: openCache(context, connection, snapshot.source.id),
+          ...openCache(context, connection, snapshot.source.id),
           onFiles,
         };
       } catch (error) {
@@ -101,14 +101,18 @@ function bodyOf({ source, label, vaultId, taxpayerId, trigger, reference }: Snap
   };
 }
 
-/** One file cache per source. It holds names and stats, so it is for nobody else. */
+/** One file cache per source. It holds names and stats, so it is for nobody else. Without one a backup only takes longer. */
 export function openCache(
   { environment }: AgentContext,
   { folder }: Pick<Connection, "folder">,
   source: string,
-): FileCache {
+): Pick<BegunSnapshot, "cache" | "cacheError"> {
   const caches = path.join(environment.cacheFolder, path.basename(folder));
-  mkdirSync(caches, { recursive: true, mode: 0o700 });
   const name = createHash("sha256").update(source).digest("hex").slice(0, 32);
-  return new FileCache(path.join(caches, `${name}.sqlite`));
+  try {
+    mkdirSync(caches, { recursive: true, mode: 0o700 });
+    return { cache: new FileCache(path.join(caches, `${name}.sqlite`)) };
+  } catch (error) {
+    return { cacheError: error instanceof Error ? error : new Error(String(error)) };
+  }
 }

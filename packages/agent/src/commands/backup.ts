@@ -1,6 +1,6 @@
 /** `backup`: what the words of the command line mean, and the summary at the end. */
 
-import { lstatSync } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import type { BackupSource } from "@emanet/engine/backup";
@@ -93,21 +93,43 @@ function isTrigger(word: string): word is Trigger {
 }
 
 function filesSource(line: CommandLine): BackupSource {
-  const [first = ""] = line.words;
-  try {
-    for (const word of line.words) lstatSync(word);
-  } catch (error) {
-    throw new CommandFailure(`cannot read ${systemCode(error) ?? ""}: ${missing(line.words)}`, { cause: error });
-  }
-  const keeps = filterOf(line, path.resolve(first), profilePatterns(line.text("profile")))?.keeps;
+  const refused = line.words.map(refusal);
+  // What may not be read beside others is a warning of the snapshot. Alone it would be an empty snapshot.
+  const found =
+    refused.find((each) => each?.code !== "EACCES" && each !== null) ?? (refused.includes(null) ? null : refused[0]);
+  if (found) throw new CommandFailure(`cannot read ${found.code}: ${found.word}`, { cause: found.cause });
+  const words = line.words.length === 1 ? line.words.map(followed) : line.words;
+  const keeps = filterOf(line, rootOf(line.words), profilePatterns(line.text("profile")))?.keeps;
   const [excludesCaches, oneFileSystem] = [line.has("exclude-caches"), line.has("one-file-system")];
   const filter =
     keeps === undefined && !excludesCaches && !oneFileSystem ? null : { keeps, excludesCaches, oneFileSystem };
-  return pathsSource(line.words, filter);
+  return pathsSource(words, filter);
 }
 
-function missing(words: readonly string[]): string {
-  return words.find((word) => lstatSync(word, { throwIfNoEntry: false }) === undefined) ?? words.join(" ");
+/** Why a path cannot be backed up; null if it can. */
+function refusal(word: string): { readonly word: string; readonly code: string; readonly cause: unknown } | null {
+  try {
+    // A link is backed up without what it leads to.
+    if (!lstatSync(word).isSymbolicLink()) accessSync(word, constants.R_OK);
+    return null;
+  } catch (cause) {
+    return { word, code: systemCode(cause) ?? "", cause };
+  }
+}
+
+/** The folder that a link leads to: who names a link to a folder means what is in it. */
+function followed(word: string): string {
+  const isLink = lstatSync(path.resolve(word)).isSymbolicLink();
+  return isLink && isFolder(word) ? realpathSync(word) : word;
+}
+
+function isFolder(word: string): boolean {
+  return statSync(word, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The path that is the root of the snapshot, of one folder. With several paths, or one file, it is that of the file system. */
+function rootOf([first = "", ...others]: readonly string[]): string | null {
+  return others.length === 0 && isFolder(first) ? path.resolve(first) : null;
 }
 
 async function spoolStdin(run: Run, name: string) {

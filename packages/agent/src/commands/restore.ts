@@ -107,6 +107,7 @@ async function write(
     deletesOthers: line.has("delete"),
     onEntry: isTrial ? (file, action) => tell(run, target, file, action) : undefined,
     onProgress: ({ files, bytes }) => progress.report({ files, bytes, newBytes: null }),
+    signal: run.signal,
   };
   try {
     return await restoreSnapshot(options);
@@ -159,5 +160,6 @@ function summary(run: Run, { info }: OpenSnapshot, result: RestoreResult, target
   if (result.skippedFiles > 0) run.say(texts.kept(number(result.skippedFiles)));
   if (result.deleted > 0) run.say(texts.deleted(number(result.deleted)));
   for (const each of result.failures) run.say(texts.notRestored(safeText(inside(target, each.path)), each.reason));
-  return isWhole ? exitCodes.done : exitCodes.incomplete;
+  if (isWhole) return exitCodes.done;
+  return result.files === 0 ? exitCodes.failed : exitCodes.incomplete;
 }

@@ -31,7 +31,8 @@ export async function runEngineCommand(run: Run, name: CommandName) {
     source: null,
     target: null,
     threads: threadsOf(line, availableParallelism()),
-    full: line.has("full"),
+    // `check` promises to read back; without it frames that were verified before are not read.
+    full: name === "verify",
   };
   const say = (text: string) => {
     if (run.terminalColumns() !== null && !line.has("quiet")) err(`${text}\n`);
@@ -50,7 +51,7 @@ export async function runEngineCommand(run: Run, name: CommandName) {
 }
 
 function told(run: Run, { lines, data, complete }: Answer) {
-  run.data(data as object);
+  run.data({ type: "summary", ...(data as object) });
   for (const text of lines) run.say(text);
   return complete ? exitCodes.done : exitCodes.incomplete;
 }

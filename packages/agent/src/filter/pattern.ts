@@ -60,7 +60,7 @@ function partExpression(part: string): string {
 }
 
 function escaped(letter: string): string {
-  return letter.replace(/[\\^$.*+?()[\]{}|/-]/u, "\\$&");
+  return letter.replace(/[\\^$.*+?()[\]{}|/]/u, "\\$&");
 }
 
 /** Whether a path that begins with these folders can match the parts of an anchored pattern. */

@@ -44,6 +44,9 @@ import { renewEveryMs } from "./upload-target.ts";
 /** Entries of a quick walk between two pauses for other work. */
 const entriesPerTurn = 256;
 
+/** As often as a program that reads the progress expects it. */
+const reportEveryMs = 1000;
+
 export interface BackupProgress {
   readonly files: number;
   readonly bytes: number;
@@ -214,7 +217,27 @@ async function takeQuickWalk(
   }
 }
 
-/** Walks the source, stores what is new, and completes the snapshot. */
+/** Walks the source and stores what is new. Returns the root directory. */
+async function storeFiles(
+  { source, signal }: BackupOptions,
+  files: FileScheduler,
+  upload: LazyUpload,
+  useCache: boolean,
+  report: () => void,
+): ReturnType<FileScheduler["finish"]> {
+  if (useCache && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report, signal);
+  else
+    for await (const event of source.walk()) {
+      signal?.throwIfAborted();
+      await files.take(event);
+      report();
+    }
+  const root = await files.finish();
+  await upload.finish();
+  return root;
+}
+
+/** Completes a snapshot of what the source has. */
 async function makeSnapshot(
   options: BackupOptions,
   session: OpenSession,
@@ -223,21 +246,14 @@ async function makeSnapshot(
   useCache: boolean,
   startedAt: number,
 ): Promise<Omit<BackupResult, "cacheError">> {
-  const { ctx, signer, source, sourceName, target } = options;
+  const { ctx, signer, sourceName, target } = options;
   const reach = new Bitmap();
   const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, useCache && start.damaged.length === 0);
   const files = new FileScheduler(upload, tree, useCache ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  if (useCache && source.quickWalk !== undefined)
-    await takeQuickWalk(source.quickWalk(), files, report, options.signal);
-  else
-    for await (const event of source.walk()) {
-      options.signal?.throwIfAborted();
-      await files.take(event);
-      report();
-    }
-  const root = await files.finish();
-  await upload.finish();
+  // A large file, and what is sent at the end, take longer than from one entry of the walk to the next.
+  const reports = options.onProgress === undefined ? undefined : setInterval(report, reportEveryMs).unref();
+  const root = await storeFiles(options, files, upload, useCache, report).finally(() => clearInterval(reports));
   report();
   const row: SnapshotRow = {
     id: options.snapshotId ?? hex(ctx.random(16)),

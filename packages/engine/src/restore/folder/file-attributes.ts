@@ -76,6 +76,17 @@ export function completeDeferredEntry(
   }
 }
 
+/** Sets mode, time and owner of a file that stays. */
+export function setAttributes(path: Buffer, entry: FileEntry, owners: boolean): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    setFinalAttributes(fd, { ...restoredAttributes(entry, owners), size: null });
+  } finally {
+    closeSync(fd);
+  }
+  if (owners) restoreOwner(path, entry);
+}
+
 /** Sets the owner of a file, then its mode again: a change of owner removes setuid and setgid. */
 export function restoreOwner(path: Buffer, { uid, gid, mode }: FileEntry): void {
   lchownSync(path, uid, gid);

@@ -40,6 +40,8 @@ export interface FrameFetcherOptions {
   /** Hash every block, also verified ones. */
   readonly hashAll: boolean;
   readonly attributesOf: (file: PlannedFile, endsInHole: boolean) => FinalAttributes;
+  /** No further frames are fetched after it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A window whose frames are being fetched. */
@@ -79,7 +81,11 @@ export class FrameFetcher {
     const groups: Promise<void>[] = [];
     for (const group of groupAdjacent(plan.frames, writtenBytes)) {
       while (this.#active.size >= this.#options.pool.maxParallelJobs) await Promise.race(this.#active);
+      this.#options.signal?.throwIfAborted();
       const work = this.#fetchGroup(group, window).finally(() => this.#active.delete(work));
+      work.catch(() => {
+        // `written` rejects with it, if this loop comes to its end.
+      });
       this.#active.add(work);
       groups.push(work);
     }

@@ -6,7 +6,7 @@
  * A link that the file system refuses (another device, too many links, not supported) becomes a copy.
  */
 
-import { closeSync, constants, copyFileSync, linkSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, copyFileSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { hex, sameBytes } from "../../format/bytes.ts";
 import type { FileEntry } from "../../format/tree-entry.ts";
 import { setFinalAttributes } from "../../workers/restore-worker.ts";
@@ -20,6 +20,8 @@ export interface HardLink {
   readonly path: Buffer;
   readonly first: Buffer;
   readonly entry: FileEntry;
+  /** Where something is at the path: the link is made here, and then takes its place. */
+  readonly draft?: Buffer | undefined;
 }
 
 export class HardLinks {
@@ -27,7 +29,7 @@ export class HardLinks {
   #links: HardLink[] = [];
 
   /** Adds a link and returns true if the file is another name of one that was added before. It is linked at the end. */
-  addIfLaterName(entry: FileEntry, path: Buffer): boolean {
+  addIfLaterName(entry: FileEntry, path: Buffer, draft?: Buffer): boolean {
     if (entry.linkGroup === undefined) return false;
     const group = hex(entry.linkGroup);
     const known = this.#first.get(group);
@@ -35,7 +37,7 @@ export class HardLinks {
     if (known === undefined || !isSameFile(known.entry, entry)) return false;
     // The caller's paths overlap, so the same name comes twice. It is being restored already.
     if (known.path.equals(path)) return true;
-    this.#links.push({ path, first: known.path, entry });
+    this.#links.push({ path, first: known.path, entry, draft });
     return true;
   }
 
@@ -54,7 +56,15 @@ export class HardLinks {
 }
 
 /** Makes the link, or a copy. The first name is complete. */
-export function makeHardLink({ path, first, entry }: HardLink, owners: boolean): void {
+export function makeHardLink({ path, first, entry, draft }: HardLink, owners: boolean): void {
+  makeAt(draft ?? path, first, entry, owners);
+  if (draft === undefined) return;
+  renameSync(draft, path);
+  // Of two names of one file nothing is renamed.
+  rmSync(draft, { force: true });
+}
+
+function makeAt(path: Buffer, first: Buffer, entry: FileEntry, owners: boolean): void {
   rmSync(path, { force: true });
   try {
     linkSync(first, path);

@@ -3,7 +3,7 @@
  * file and not fetched. Everything else of the plan stays.
  */
 
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, writeSync } from "node:fs";
 import { sameBytes } from "../../format/bytes.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../../format/hash.ts";
 import type { FramePlan, Piece, PlannedFile, WindowPlan } from "../window.ts";
@@ -13,20 +13,28 @@ export interface ReplacingFile extends PlannedFile {
   readonly replaces?: Buffer | undefined;
 }
 
-/** Copies what the old files have. Returns the plan of what is still to be fetched, and how many bytes were copied. */
-export function takeOldBlocks(
-  plan: WindowPlan,
-  files: readonly ReplacingFile[],
-  blockIdKey: Uint8Array,
-): { readonly plan: WindowPlan; readonly bytes: number } {
-  if (files.every(({ replaces }) => replaces === undefined)) return { plan, bytes: 0 };
+interface TakenBlocks {
+  /** What is still to be fetched. */
+  readonly plan: WindowPlan;
+  /** How many bytes were copied. */
+  readonly bytes: number;
+  /** Files of which the old one has every byte. */
+  readonly same: readonly ReplacingFile[];
+}
+
+/** Copies what the old files have. */
+export function takeOldBlocks(plan: WindowPlan, files: readonly ReplacingFile[], blockIdKey: Uint8Array): TakenBlocks {
+  if (files.every(({ replaces }) => replaces === undefined)) return { plan, bytes: 0, same: [] };
   const pairs = new FilePairs(files);
+  const copied = new Map<number, number>();
   let bytes = 0;
   try {
     const frames = plan.frames.map((frame): FramePlan => {
       const pieces = frame.pieces.flatMap((piece) => {
         const missing = pairs.copyPiece(piece, frame, blockIdKey);
-        bytes += piece.bytes - missing.reduce((sum, each) => sum + each.bytes, 0);
+        const found = piece.bytes - missing.reduce((sum, each) => sum + each.bytes, 0);
+        copied.set(piece.file, (copied.get(piece.file) ?? 0) + found);
+        bytes += found;
         return missing;
       });
       return { ...frame, pieces };
@@ -34,10 +42,16 @@ export function takeOldBlocks(
     // A segment is verified only where all of its blocks are read from the store.
     const isFetched = (file: number) => files[file]?.replaces === undefined;
     const unverified = plan.unverified.filter(({ fileSets }) => fileSets.some((set) => set.every(isFetched)));
-    return { plan: { ...plan, frames: frames.filter(({ pieces }) => pieces.length > 0), unverified }, bytes };
+    // A hole of the snapshot is no piece: whether the old file has zeros there is not looked at.
+    const same = files.filter((file, i) => (copied.get(i) ?? 0) === file.entry.size && isOldSize(file));
+    return { plan: { ...plan, frames: frames.filter(({ pieces }) => pieces.length > 0), unverified }, bytes, same };
   } finally {
     pairs.close();
   }
+}
+
+function isOldSize({ replaces, entry }: ReplacingFile): boolean {
+  return replaces !== undefined && lstatSync(replaces, { throwIfNoEntry: false })?.size === entry.size;
 }
 
 /** The old and the new file that blocks are copied between. Pieces of one file come one after the other: one pair is open. */

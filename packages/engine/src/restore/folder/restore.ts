@@ -68,6 +68,8 @@ export interface RestoreOptions {
   /** Told for every file and link, and for every entry that is deleted. */
   readonly onEntry?: ((path: Uint8Array, action: RestoreAction, entry: TreeEntry | null) => void) | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
+  /** Ends the restore with its reason. The same call resumes it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a restore does with an entry. */
@@ -76,7 +78,18 @@ export type RestoreAction = "restore" | "keep" | "delete";
 const slash = Buffer.from("/");
 
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreResult> {
-  return new Restore(options).run();
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const running = new Restore(options).run();
+  if (signal === undefined) return running;
+  // What waits for an answer of the store would see the signal only after it.
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  running.catch(() => {
+    // After the signal nobody waits for it any more.
+  });
+  return Promise.race([running, ended]);
 }
 
 class Restore {
@@ -145,10 +158,11 @@ class Restore {
     for (const [depth, name] of names.entries()) {
       const found: TreeEntry | null =
         entry.type === "directory" ? await findEntry(this.#reader, entry.root, name) : null;
-      if (found === null) return this.#outcome.addFailure(path, "file", "not in the snapshot", null);
+      if (found === null)
+        return this.#outcome.addFailure(Buffer.concat([target, slash, path]), "file", "not in the snapshot", null);
       entry = found;
       place = Buffer.concat([place, slash, name]);
-      if (!isFileName(name)) return this.#outcome.addFailure(path, "damage", "an entry with an impossible name", null);
+      if (!isFileName(name)) return this.#outcome.addFailure(place, "damage", "an entry with an impossible name", null);
       if (entry.type === "directory" && depth < names.length - 1 && this.#makeDirectory(place) === null) return;
     }
     if (entry.type !== "link") this.#options.pool.startThreadsFor(entry.size);
@@ -210,6 +224,7 @@ class Restore {
   }
 
   async #restoreEntry(entry: TreeEntry, path: Buffer): Promise<void> {
+    this.#options.signal?.throwIfAborted();
     if (!this.#isKept(path, entry.type === "directory")) return;
     if (entry.type === "directory") return this.#restoreDirectory(entry, path);
     if (entry.type === "link") {
@@ -217,12 +232,13 @@ class Restore {
       this.#deferred.push(deferredEntry(path, entry, entry.target));
       return;
     }
-    // In a folder with files, a name that stays is not the first name of others.
+    // In a folder with files, a name that is there and stays is not the first name of others.
     if (this.#folder.isNew && this.#hardLinks.addIfLaterName(entry, path)) return;
     const step = this.#prepareFile(entry, path);
     if (step === null) return;
     if (this.#options.isTrial === true) return this.#outcome.addFile(entry.size);
-    if (!this.#folder.isNew && step === "write" && this.#hardLinks.addIfLaterName(entry, path)) return;
+    const draft = typeof step === "string" ? undefined : step.draft;
+    if (!this.#folder.isNew && this.#hardLinks.addIfLaterName(entry, path, draft)) return;
     await this.#addToWindow(entry, path, step);
   }
 

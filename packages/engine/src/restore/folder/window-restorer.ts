@@ -8,7 +8,13 @@ import { asBuffer } from "../../format/bytes.ts";
 import type { ReadPort } from "../read-port.ts";
 import type { WindowPlan } from "../window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "../window.ts";
-import { makeFileWithoutBlocks, removePartialFile, restoredAttributes, restoreOwner } from "./file-attributes.ts";
+import {
+  makeFileWithoutBlocks,
+  removePartialFile,
+  restoredAttributes,
+  restoreOwner,
+  setAttributes,
+} from "./file-attributes.ts";
 import type { FileFailure, FrameFetcherOptions, WrittenWindow } from "./frame-fetcher.ts";
 import { FrameFetcher } from "./frame-fetcher.ts";
 import type { ReplacingFile } from "./old-blocks.ts";
@@ -34,6 +40,8 @@ export class WindowRestorer {
   #maxBlocks = firstWindowBlocks;
   /** The window whose frames are being given to workers while the next one is planned. */
   #started: ReturnType<FrameFetcher["start"]> | null = null;
+  /** Files that are there already, byte for byte. They stay, so that their other names stay the same file. */
+  readonly #same = new WeakSet<ReplacingFile>();
   /** Resolves when all windows that were started are complete. */
   #writing: Promise<void> = Promise.resolve();
 
@@ -81,8 +89,9 @@ export class WindowRestorer {
   async #plan(files: readonly ReplacingFile[]): Promise<WindowPlan> {
     const { port, outcome } = this.#options;
     const { blockIdKey } = port.keys;
-    const { plan, bytes } = takeOldBlocks(await planWindow(port, blockIdKey, files), files, blockIdKey);
+    const { plan, bytes, same } = takeOldBlocks(await planWindow(port, blockIdKey, files), files, blockIdKey);
     outcome.reusedBytes += bytes;
+    for (const file of same) this.#same.add(file);
     for (const { row } of plan.frames) if (row.damaged) outcome.addMarkedFrame(row);
     return plan;
   }
@@ -133,6 +142,12 @@ export class WindowRestorer {
       return;
     }
     try {
+      if (file.replaces !== undefined && this.#same.has(file)) {
+        removePartialFile(path);
+        setAttributes(file.replaces, entry, owners);
+        outcome.addSkipped(entry.size);
+        return;
+      }
       if (withoutBlocks) makeFileWithoutBlocks(path, { ...restoredAttributes(entry, owners), size: entry.size });
       if (owners) restoreOwner(path, entry);
       if (file.replaces !== undefined) renameSync(path, file.replaces);

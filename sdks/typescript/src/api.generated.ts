@@ -1393,7 +1393,7 @@ export interface EmanetApi {
     /**
      * List a snapshot's warnings. `GET /v1/snapshots/{id}/warnings`
      *
-     * Every file that is not in the snapshot as it should be, and why, in the order of the backup.
+     * Every file that is not in the snapshot as it should be, and why, in the order of the backup. With `name_twin` the entry is there as it should be: its name differs only in case or Unicode normal form (NFC, NFD) from an earlier one in the same directory, so Windows and macOS would take both for one. Agents do not report twins.
      *
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
      */

@@ -2674,7 +2674,7 @@ export interface SnapshotWarning {
   readonly path: string;
   /** The bytes of `path`, only where they are not UTF-8. */
   readonly path_base64?: string | undefined;
-  /** Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes`, `unlisted_bytes` … */
+  /** Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes`, `unlisted_bytes`, `name_twin` … */
   readonly code: string;
 }
 

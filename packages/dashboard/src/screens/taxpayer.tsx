@@ -177,7 +177,7 @@ function Snapshots({ list }: { readonly list: readonly Snapshot[] }) {
   );
 }
 
-/** Never plain green with files that could not be read. */
+/** Never plain green with warnings. */
 export function snapshotStatus({ status, warning_count: warnings }: Snapshot): Status {
   return status === "completed" && (warnings ?? 0) > 0 ? "late" : (ofStatus[status] ?? "none");
 }

@@ -281,7 +281,7 @@ export const en: Strings = {
     archiveDetail: "Its backups stay and can be restored. No new backups are expected.",
     open: "Open",
     files: (n) => plural(n, "file", "files"),
-    warnings: (n) => `${plural(n, "file", "files")} could not be read`,
+    warnings: (n) => plural(n, "warning", "warnings"),
     restore: "Restore",
   },
   browser: {
@@ -290,7 +290,7 @@ export const en: Strings = {
     verified: "Verified",
     verifyNow: "Verify now",
     verifying: (n: number) => `Verifying, ${count(n)} files`,
-    warnings: (n) => `${plural(n, "file", "files")} could not be read`,
+    warnings: (n) => plural(n, "warning", "warnings"),
     lockedUntil: (day) => `Locked until ${day}, cannot be deleted`,
     locked: (day) => `Locked until ${day}`,
     facts: (files, size) => `${plural(files, "file", "files")}, ${size}.`,

@@ -281,7 +281,7 @@ export const tr = {
     archiveDetail: "Yedekleri durur ve geri yüklenebilir. Yeni yedek beklenmez.",
     open: "Aç",
     files: (n: number) => `${count(n)} dosya`,
-    warnings: (n: number) => `${count(n)} dosya okunamadı`,
+    warnings: (n: number) => `${count(n)} uyarı`,
     restore: "Geri yükle",
   },
   browser: {
@@ -290,7 +290,7 @@ export const tr = {
     verified: "Doğrulandı",
     verifyNow: "Şimdi doğrula",
     verifying: (n: number) => `Doğrulanıyor, ${count(n)} dosya`,
-    warnings: (n: number) => `${count(n)} dosya okunamadı`,
+    warnings: (n: number) => `${count(n)} uyarı`,
     lockedUntil: (day: string) => `${day} tarihine dek kilitli, silinemez`,
     locked: (day: string) => `${day}’e dek kilitli`,
     facts: (files: number, size: string) => `${count(files)} dosya, ${size}.`,

@@ -28,6 +28,7 @@ import {
   findSnapshot,
   pruneFullVault,
   type SnapshotRecord,
+  withTwinWarnings,
 } from "../snapshots/index.ts";
 import { findVault, storageProblem } from "../vaults/index.ts";
 import { newUploadName, ownerOf, targetOf } from "./file-sessions.ts";
@@ -74,10 +75,12 @@ async function makeSnapshot(ports: CompletionPorts, record: SnapshotRecord, sign
   const { snapshot } = await runBackup({
     ...{ ctx: vault.ctx, keys: writerKeys(vault.keys), signer: vault.authority, pool: services.snapshots.cutPool },
     ...{ sourceName: record.source_id, owner: ownerOf(record), signal, snapshotId: engineId(record.id) },
-    source: storedSource({
-      ...{ record, vault, upload, reader: services.snapshots.readers.shared(vault) },
-      page: (after) => read(ports, record, (tx) => pageOf(tx, record.id, after)),
-    }),
+    source: withTwinWarnings(
+      storedSource({
+        ...{ record, vault, upload, reader: services.snapshots.readers.shared(vault) },
+        page: (after) => read(ports, record, (tx) => pageOf(tx, record.id, after)),
+      }),
+    ),
     target: keepingDraft(targetOf(vault, record, upload), (draft) =>
       run(ports, record, (tx) => keepDraft(tx, record, upload, Buffer.from(draft.manifest))),
     ),

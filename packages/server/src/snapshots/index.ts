@@ -17,6 +17,7 @@ export { engineId, snapshotIdOf } from "./engine-id.ts";
 export { snapshotEvents } from "./events.ts";
 export { fileHeaders, fileStatOf } from "./file-headers.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
+export { withTwinWarnings } from "./name-twins.ts";
 export { requireAgentVault, seesStorage } from "./new-upload.ts";
 export {
   entryAt,

@@ -84,7 +84,9 @@ export const snapshotShape = closed(
     size_bytes: nullable(byteCount("Bytes of its files; null until it is completed.")),
     stored_bytes: Type.Optional(byteCount("What it added to storage. Not shown to clients that only write.")),
     file_count: nullable(byteCount("Number of its files; null until it is completed.")),
-    warning_count: nullable(byteCount("Files that are not in it as they should be; null until it is completed.")),
+    warning_count: nullable(
+      byteCount("Files that are not in it as they should be, and name twins; null until it is completed."),
+    ),
     root_hash: nullable(hash("Opaque; equal roots of one vault have equal content.")),
     parent_id: nullable(uuid("The snapshot before it of the same source.")),
     failure: nullable(failure),

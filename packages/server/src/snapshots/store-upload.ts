@@ -7,6 +7,7 @@ import type { Ctx } from "../kernel/http/endpoint.ts";
 import { Problem } from "../kernel/problems.ts";
 import { writerName } from "../vaults/index.ts";
 import { engineId } from "./engine-id.ts";
+import { withTwinWarnings } from "./name-twins.ts";
 import { type StartedUpload, seesStorage } from "./new-upload.ts";
 
 /** So often an upload that waits for a place tells the kernel that it is not stuck. */
@@ -84,7 +85,7 @@ async function backUpOnce(
   const owner = writerName(target.writer);
   const { snapshot } = await runBackup({
     ...{ ctx: vault.ctx, keys: writerKeys(vault.keys), signer: vault.authority, pool: snapshots.cutPool },
-    ...{ source, sourceName: target.source.id, owner, signal, snapshotId: engineId(id) },
+    ...{ source: withTwinWarnings(source), sourceName: target.source.id, owner, signal, snapshotId: engineId(id) },
     target: new LocalTarget({
       ...{ access: vault, upload: id, owner, authority: vault.authority },
       scope: seesStorage(principal) ? "vault" : "lineage",

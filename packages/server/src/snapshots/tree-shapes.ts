@@ -113,7 +113,7 @@ export const warningShape = closed(
     code: Type.String({
       ...{ minLength: 1, maxLength: 64, pattern: "^[ -~]+$", examples: ["special_file"] },
       description:
-        "Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes`, `unlisted_bytes` …",
+        "Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes`, `unlisted_bytes`, `name_twin` …",
     }),
   },
   { title: "SnapshotWarning" },

@@ -28,7 +28,9 @@ const snapshotSchema = closed(
     size_bytes: nullable(byteCount("Bytes of its files; null until it is completed.")),
     stored_bytes: byteCount("What it added to storage."),
     file_count: nullable(byteCount("Number of its files; null until it is completed.")),
-    warning_count: nullable(byteCount("Files that are not in it as they should be; null until it is completed.")),
+    warning_count: nullable(
+      byteCount("Files that are not in it as they should be, and name twins; null until it is completed."),
+    ),
     verified_at: nullable(timestamp("When all of it was read back and compared.")),
     created_at: timestamp("When it was created."),
     completed_at: nullable(timestamp("When it was completed.")),

@@ -22,7 +22,8 @@ export const listWarnings = endpoint(
     aliases: ["/snapshots/{id}/warnings"],
     tag: "snapshots",
     summary: "List a snapshot's warnings",
-    description: "Every file that is not in the snapshot as it should be, and why, in the order of the backup.",
+    description:
+      "Every file that is not in the snapshot as it should be, and why, in the order of the backup. With `name_twin` the entry is there as it should be: its name differs only in case or Unicode normal form (NFC, NFD) from an earlier one in the same directory, so Windows and macOS would take both for one. Agents do not report twins.",
     access: { kind: "account", scope: "snapshots:read" },
     withinVaults: true,
     params: snapshotId,

@@ -1,6 +1,7 @@
 /** Headers that say something about one file, where the body of a request is a file. */
 
 import { closed, type Static, Type } from "../kernel/http/schema.ts";
+import { Problem } from "../kernel/problems.ts";
 
 /** As in RFC 3339, in UTC, with up to nine digits of a second's fraction. */
 const isoTime = "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$";
@@ -10,6 +11,9 @@ const defaultFileMode = 0o644;
 
 const millisecondNanos = 1_000_000;
 const nanoDigits = 9;
+
+/** Of `2026-11-16`. */
+const dayLength = 10;
 
 /** The headers' schemas. `when` begins the descriptions, where they are not always taken. */
 export function fileHeadersOf(digests: string, when = "") {
@@ -24,7 +28,7 @@ export function fileHeadersOf(digests: string, when = "") {
     "X-Emanet-Mtime": Type.Optional(
       Type.String({
         ...{ maxLength: 30, pattern: isoTime, examples: ["2026-11-16T09:30:00Z"] },
-        description: `${when}When the file was changed last, as ISO 8601 with \`Z\`.`,
+        description: `${when}When the file was changed last, as ISO 8601 with \`Z\`; \`invalid_header\` for a day that does not exist.`,
       }),
     ),
     "X-Emanet-Mode": Type.Optional(
@@ -43,11 +47,20 @@ export interface FileStat {
 
 type FileHeaders = Static<typeof fileHeaders>;
 
+/** Throws `invalid_header` for a day that does not exist. */
 export function fileStatOf({ "X-Emanet-Mtime": mtime, "X-Emanet-Mode": mode }: FileHeaders): FileStat {
   return {
     mode: mode === undefined ? defaultFileMode : Number.parseInt(mode, 8),
-    mtime: mtime === undefined ? null : { seconds: Math.floor(Date.parse(mtime) / 1000), nanos: nanosOf(mtime) },
+    mtime: mtime === undefined ? null : { seconds: secondsOf(mtime), nanos: nanosOf(mtime) },
   };
+}
+
+function secondsOf(time: string): number {
+  const ms = Date.parse(time);
+  // `Date` takes 30 February for 2 March. There is no year 0000.
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, dayLength) === time.slice(0, dayLength);
+  if (!isDay || time.startsWith("0000")) throw new Problem("invalid_header");
+  return Math.floor(ms / 1000);
 }
 
 function nanosOf(time: string): number {

@@ -61,6 +61,26 @@ test("400, 415: a part of a file, a content coding", async () => {
   assert.equal(codeOf(await files.put(id, "a", "x", { "x-emanet-mtime": "gestern" })), "400 invalid_header");
 });
 
+test("400: a time on a day that does not exist; days that exist stay as they are", async () => {
+  const id = await files.create("days");
+  const put = (path: string, mtime: string) => files.put(id, path, "x", { "x-emanet-mtime": mtime });
+  for (const time of [
+    ...["2026-02-30T00:00:00Z", "2025-02-29T12:00:00Z", "2025-04-31T00:00:00Z", "1900-02-29T00:00:00Z"],
+    ...["0000-01-01T00:00:00Z", "0000-02-29T23:59:59.5Z", "2026-03-01T00:30:00+03:00"],
+  ]) {
+    assert.equal(codeOf(await put("a", time)), "400 invalid_header", time);
+    assert.equal(codeOf(await files.begin(id, "a", 5, { "x-emanet-mtime": time })), "400 invalid_header", time);
+  }
+  const times = ["2024-02-29T23:59:59Z", "2000-02-29T00:00:00Z", "2025-04-30T00:00:00Z", "1969-12-31T23:59:58.250Z"];
+  for (const [i, time] of times.entries()) assert.equal((await put(`${i}`, time)).status, 201, time);
+  await files.complete(id);
+  const { data } = (await env.get(`/v1/snapshots/${id}/tree`)).json as unknown as { data: { mtime: string }[] };
+  assert.deepEqual(
+    data.map(({ mtime }) => Date.parse(mtime)),
+    times.map((time) => Date.parse(time)),
+  );
+});
+
 test("422: what is no path of a file; names are bytes and stay as they are", async () => {
   const id = await files.create("paths");
   for (const path of ["%2E%2E/a", "a/%2E%2E/b", "a//b", "/a", "a/", "a/%2E/b", "a%00b", "b".repeat(4097)])

@@ -142,6 +142,13 @@ describe("refusals before the body leave nothing", () => {
     (await env.rows<{ n: number }>("select count(*)::int as n from emanet.snapshots"))[0]?.n;
   const cases: readonly (readonly [string, number, string, string, Readonly<Record<string, string>>])[] = [
     ["no source", 422, "validation_failed", "", {}],
+    [
+      "a day that does not exist",
+      400,
+      "invalid_header",
+      "source=x&path=a",
+      { "x-emanet-mtime": "2026-02-30T00:00:00Z" },
+    ],
     ["a time without a path", 400, "invalid_header", "source=x", { "x-emanet-mtime": "2026-11-16T09:30:00Z" }],
     ["a mode without a path", 400, "invalid_header", "source=x", { "x-emanet-mode": "0600" }],
     ["a path of broken encoding", 400, "malformed_request", "source=x&path=%F", {}],

@@ -18,6 +18,10 @@ describe("one range of bytes", () => {
       ["bytes=990-5000", 990, 1000],
       ["bytes=-1", 999, 1000],
       ["bytes=-5000", 0, 1000],
+      ["bytes=-99999999999999999999", 0, 1000],
+      ["bytes=1-99999999999999999999", 1, 1000],
+      ["bytes=0000000000000000000005-6", 5, 7],
+      [`bytes=-${"9".repeat(190)}`, 0, 1000],
       ["Bytes=5-6", 5, 7],
       ["bytes= 5-6 ", 5, 7],
     ] as const) {
@@ -26,7 +30,11 @@ describe("one range of bytes", () => {
   });
 
   test("beyond the end, or of no bytes, is unsatisfiable", () => {
-    for (const range of ["bytes=1000-", "bytes=1000-1001", "bytes=99999999-", "bytes=-0"]) {
+    for (const range of [
+      ...["bytes=1000-", "bytes=1000-1001", "bytes=99999999-", "bytes=-0", "bytes=1234567890123456789-"],
+      ...["bytes=99999999999999999999-", "bytes=99999999999999999999-99999999999999999999"],
+      ...[`bytes=${"9".repeat(190)}-`, `bytes=-${"0".repeat(190)}`],
+    ]) {
       assert.deepEqual(rangeOf({ range }, size, etag), { kind: "unsatisfiable" }, range);
     }
     for (const range of ["bytes=0-", "bytes=0-0", "bytes=-1"]) {
@@ -48,7 +56,8 @@ describe("one range of bytes", () => {
       "bytes=1.5-2",
       "bytes=+1-2",
       "bytes=1-2;q=1",
-      "bytes=1234567890123456789-",
+      "bytes=99999999999999999999-99999999999999999998",
+      `bytes=1-${"9".repeat(200)}`,
       "",
     ]) {
       assert.deepEqual(rangeOf({ range }, size, etag), whole, range);

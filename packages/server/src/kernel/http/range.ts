@@ -20,7 +20,10 @@ export type WantedRange =
   | { readonly kind: "range"; readonly start: number; readonly end: number }
   | { readonly kind: "unsatisfiable" };
 
-const oneRange = /^bytes=[ \t]*(\d{0,18})-(\d{0,18})[ \t]*$/i;
+const oneRange = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
+
+/** As the document says. A longer header is ignored like one in another form. */
+const maxRangeLength = 200;
 
 /**
  * The bytes that a request asks for, of content with so many bytes and this strong ETag. A client that already has the
@@ -35,7 +38,8 @@ export function rangeOf({ range, ifRange, ifNoneMatch }: RangeConditions, size: 
   const isSame = ifRange === undefined || (ifRange === etag && !etag.startsWith("W/"));
   if (range === undefined || !isSame) return whole;
   if (noneMatch(ifNoneMatch, etag)) return whole;
-  const [, first = "", last = ""] = oneRange.exec(range) ?? [];
+  // Digits beyond what a number holds exactly are beyond every size too.
+  const [, first = "", last = ""] = (range.length <= maxRangeLength && oneRange.exec(range)) || [];
   if (first === "" && last === "") return whole;
   if (first === "") {
     const count = Math.min(Number(last), size);
@@ -43,7 +47,7 @@ export function rangeOf({ range, ifRange, ifNoneMatch }: RangeConditions, size: 
   }
   const start = Number(first);
   // RFC 9110, 14.1.1: such a range is invalid, so the header is ignored.
-  if (last !== "" && Number(last) < start) return whole;
+  if (last !== "" && BigInt(last) < BigInt(first)) return whole;
   if (start >= size) return { kind: "unsatisfiable" };
   return { kind: "range", start, end: last === "" ? size : Math.min(Number(last) + 1, size) };
 }

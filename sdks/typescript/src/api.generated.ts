@@ -1508,7 +1508,7 @@ export interface EmanetApi {
     /**
      * Send a part of a file. `PATCH /v1/snapshots/{id}/files/{path}`
      *
-     * Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason `wrong_offset`. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.
+     * Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason `wrong_offset`. A body without a type is refused. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.
      *
      * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */

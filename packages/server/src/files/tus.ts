@@ -16,9 +16,10 @@ export const tusReplyHeaders = {
 
 export const offsetHeader = text(20, { description: "Bytes that are stored durably.", examples: ["67108864"] });
 
-/** Refuses another version of the protocol. A client that names none speaks this one. */
+/** Refuses another version of the protocol and says which one is spoken. A client that names none speaks this one. */
 export function requireVersion(asked: string | undefined): void {
-  if (asked !== undefined && asked !== version) throw new Problem("precondition_failed");
+  if (asked === undefined || asked === version) return;
+  throw new Problem("precondition_failed", { headers: { "Tus-Version": version } });
 }
 
 export function tusHeaders(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -102,7 +102,7 @@ test("parts across the end of a stripe, and one that ends with it", async () => 
   assert.equal((await files.head(id, "b")).headers["content-length"], String(stripeBytes));
 });
 
-test("409 for a wrong offset; 413 beyond the length; 415 for another type", async () => {
+test("409 for a wrong offset; 413 beyond the length; 415 for another type and for none", async () => {
   const id = await files.create("offsets");
   await files.begin(id, "a", 10);
   await files.patch(id, "a", 0, "12345");
@@ -115,11 +115,26 @@ test("409 for a wrong offset; 413 beyond the length; 415 for another type", asyn
   assert.equal(codeOf(chunked), "413 payload_too_large");
   const wrongType = await files.patch(id, "a", 5, "12345", { "content-type": "text/plain" });
   assert.equal(codeOf(wrongType), "415 unsupported_media_type");
+  const withoutType = await env.service.send("PATCH", `/v1/snapshots/${id}/files/a`, {
+    body: Buffer.from("12345"),
+    headers: { ...env.auth, ...tus, "upload-offset": "5" },
+  });
+  assert.equal(codeOf(withoutType), "415 unsupported_media_type");
   assert.equal(codeOf(await files.patch(id, "b", 0, "x")), "404 not_found");
   assert.equal((await files.head(id, "a")).headers["upload-offset"], "5");
   assert.equal((await files.patch(id, "a", 5, "67890")).status, 204);
   const whole = await files.head(id, "a");
   assert.deepEqual([whole.headers["upload-offset"], whole.headers["upload-length"]], ["10", "10"]);
+});
+
+test("412 for another version of tus, with the version that is spoken", async () => {
+  const id = await files.create("versions");
+  await files.begin(id, "a", 10);
+  const other = { "tus-resumable": "0.2.0" };
+  for (const answer of [await files.begin(id, "a", 10, other), await files.patch(id, "a", 0, "12345", other)]) {
+    assert.deepEqual([codeOf(answer), answer.headers["tus-version"]], ["412 precondition_failed", "1.0.0"]);
+  }
+  assert.equal((await files.head(id, "a")).headers["upload-offset"], "0");
 });
 
 test("of two requests for one offset one is taken, and the file is whole", async () => {

@@ -29,7 +29,7 @@ export const appendFile = endpoint(
     summary: "Send a part of a file",
     description: [
       "Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason",
-      "`wrong_offset`. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.",
+      "`wrong_offset`. A body without a type is refused. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.",
     ].join(" "),
     access: { kind: "account", scope: "snapshots:write" },
     withinVaults: true,
@@ -42,7 +42,8 @@ export const appendFile = endpoint(
       }),
       "Tus-Resumable": Type.Optional(tusHeader),
     }),
-    upload: { mediaTypes: ["application/offset+octet-stream"], maxBytes: maxFileBytes, stallMs },
+    // A client of tus always sends the type.
+    upload: { mediaTypes: ["application/offset+octet-stream"], needsType: true, maxBytes: maxFileBytes, stallMs },
     deadlineMs,
     replies: {
       204: {

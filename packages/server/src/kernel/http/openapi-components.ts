@@ -307,6 +307,10 @@ const headers = {
     schema: { type: "string", const: "true" },
   },
   "Retry-After": count("Seconds to wait before the next attempt."),
+  "Tus-Version": {
+    description: "The version of tus that is spoken, where a request named another one.",
+    schema: { type: "string", const: "1.0.0" },
+  },
   "WWW-Authenticate": {
     description: "How to authenticate (RFC 6750); under `/oauth2/` how a client authenticates (RFC 7617).",
     schema: Type.String({ maxLength: 500, pattern: "^(Bearer|Basic) " }),

@@ -180,6 +180,7 @@ const inProgressStatus = 409;
 
 function headersOfStatus(status: number): HeaderName[] {
   if (status === 401) return ["WWW-Authenticate"];
+  if (status === 412) return ["Tus-Version"];
   if (status === 416) return ["Content-Range"];
   return status === 429 || status === 503 ? ["Retry-After"] : [];
 }

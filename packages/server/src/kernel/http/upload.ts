@@ -13,8 +13,10 @@ import type { RequestSignal } from "./request-signal.ts";
 
 /** What a streamed body may be. */
 export interface UploadSpec {
-  /** A body without a type is taken too: `curl -T` sends none. */
+  /** A body without a type is taken too, unless `needsType` is set: `curl -T` sends none. */
   readonly mediaTypes: readonly string[] | "any";
+  /** A body without a type is refused. */
+  readonly needsType?: true;
   /** With this query parameter a body of any type is taken as content, JSON too. */
   readonly anyTypeWith?: string;
   /** Content codings beside `identity`. The handler decodes them. */
@@ -68,9 +70,8 @@ export function openUpload(
   if (headers["content-range"] !== undefined) throw new Problem("invalid_header");
   const mediaType = headers["content-type"] === undefined ? null : essenceOf(headers["content-type"]);
   const isAnyType = spec.mediaTypes === "any" || hasAnyType(spec, query);
-  if (mediaType !== null && !isAnyType && !spec.mediaTypes.includes(mediaType)) {
-    throw new Problem("unsupported_media_type");
-  }
+  const isTaken = mediaType === null ? spec.needsType !== true : isAnyType || spec.mediaTypes.includes(mediaType);
+  if (!isTaken) throw new Problem("unsupported_media_type");
   const encoding = encodingOf(headers["content-encoding"], spec);
   const announced = headers["content-length"];
   const announcedBytes = announced === undefined ? null : Number(announced);

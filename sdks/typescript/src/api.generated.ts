@@ -1301,7 +1301,7 @@ export interface EmanetApi {
       readonly source?: string | undefined;
       /** A name for people. */
       readonly label?: string | undefined;
-      /** The vault; the account's default vault if absent. */
+      /** The vault. If absent, the account's default vault. A client that is held to other vaults: if absent, its only one; required if it has several. */
       readonly vault_id?: string | undefined;
       /** The taxpayer whose vault is meant. */
       readonly taxpayer_id?: string | undefined;

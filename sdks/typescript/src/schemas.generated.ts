@@ -1555,7 +1555,7 @@ export interface NewSnapshot {
   readonly source: string;
   /** A name for people. */
   readonly label?: string | undefined;
-  /** The vault; the account's default vault if absent. */
+  /** The vault. If absent, the account's default vault. A client that is held to other vaults: if absent, its only one; required if it has several. */
   readonly vault_id?: string | undefined;
   /** The taxpayer whose vault is meant. */
   readonly taxpayer_id?: string | undefined;
@@ -1579,7 +1579,7 @@ export interface NewSource {
   /** What is backed up. */
   readonly kind?: "files" | "database" | "e_archive" | "other" | undefined;
   readonly expected_every?: number | null | undefined;
-  /** The vault; the default vault if absent. */
+  /** The vault. If absent, the account's default vault. A client that is held to other vaults: if absent, its only one; required if it has several. */
   readonly vault_id?: string | undefined;
   /** The taxpayer whose vault it is. */
   readonly taxpayer_id?: string | undefined;

@@ -4,6 +4,7 @@ import { oneLinePattern } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import { closed, Type, text, uuid } from "../kernel/http/schema.ts";
 import type { Tx } from "../kernel/tx.ts";
+import { targetVaultId } from "../vaults/index.ts";
 import { createSnapshot } from "./lifecycle.ts";
 import { type AccountCaller, type NewUpload, newRow, openTarget } from "./new-upload.ts";
 import { externalReference, label, metadata, trigger } from "./shapes.ts";
@@ -17,7 +18,7 @@ const source = text(200, {
 /** In a query as in a JSON body. */
 export const optionalFields = {
   label: Type.Optional(label),
-  vault_id: Type.Optional(uuid("The vault; the account's default vault if absent.")),
+  vault_id: Type.Optional(targetVaultId),
   taxpayer_id: Type.Optional(uuid("The taxpayer whose vault is meant.")),
   trigger: Type.Optional(trigger),
   external_reference: Type.Optional(externalReference),

@@ -31,6 +31,7 @@ export {
   lastSnapshotShape,
   sourceFields,
   sourceShape,
+  targetVaultId,
   vaultShape,
 } from "./shapes.ts";
 export { findSourceById, moveWriter, noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";

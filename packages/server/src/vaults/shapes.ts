@@ -135,6 +135,11 @@ const maxExpectedEverySeconds = 366 * 24 * 60 * 60;
 /** A minute: no backup runs more often. */
 const minExpectedEverySeconds = 60;
 
+/** Of a request that stores something. */
+export const targetVaultId = uuid(
+  "The vault. If absent, the account's default vault. A client that is held to other vaults: if absent, its only one; required if it has several.",
+);
+
 export const sourceFields = {
   name: text(200, {
     pattern: oneLinePattern,

@@ -5,7 +5,7 @@ import { closed, Type, uuid } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { sourceFields, sourceSchema, sourceShape } from "../shapes.ts";
+import { sourceFields, sourceSchema, sourceShape, targetVaultId } from "../shapes.ts";
 import { canonicalName, isSourceId, makeSource, requireWriter, targetVault } from "../upload-target.ts";
 import { writerOf } from "../writers.ts";
 
@@ -25,7 +25,7 @@ export const createSource = endpoint(
         name: sourceFields.name,
         kind: Type.Optional(sourceFields.kind),
         expected_every: Type.Optional(sourceFields.expected_every),
-        vault_id: Type.Optional(uuid("The vault; the default vault if absent.")),
+        vault_id: Type.Optional(targetVaultId),
         taxpayer_id: Type.Optional(uuid("The taxpayer whose vault it is.")),
       },
       { title: "NewSource" },

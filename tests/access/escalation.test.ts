@@ -22,6 +22,7 @@ import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 import { scaled } from "../../packages/server/src/testing/scale.ts";
 import { seededRandom } from "../../packages/server/src/testing/seeded-random.ts";
+import { defaultVaultId } from "../../packages/server/src/vaults/testing.ts";
 
 interface Operation {
   readonly operationId: string;
@@ -133,7 +134,8 @@ async function makeVictim() {
     json: { email: `${accountId}@davet.example`, full_name: "Davetli", role: "viewer" },
     headers: owner.auth,
   });
-  const { client } = await makeClient(service, owner.auth, { scopes: ["account:write"], vault_ids: [unknownId] });
+  const held = [await defaultVaultId(service, owner.auth)];
+  const { client } = await makeClient(service, owner.auth, { scopes: ["account:write"], vault_ids: held });
   const withheld = await tokenFor(service, { accountId, as: "grant" });
   const review = "update emanet.sessions set review_since = now() where id = $1";
   await storedRows(service.database, review, [withheld.sessionId]);

@@ -2,9 +2,11 @@
 
 import { memberRoles, oauthScopes } from "../declarations.ts";
 import { closed, Type, uuid } from "../kernel/http/schema.ts";
+import { invalidField } from "../kernel/http/validate.ts";
 import type { MemberRole, OauthScope, Principal } from "../kernel/principal.ts";
-import { Problem } from "../kernel/problems.ts";
-import type { ClientRow } from "./client-store.ts";
+import { type Language, Problem } from "../kernel/problems.ts";
+import type { ReadTx } from "../kernel/tx.ts";
+import { type ClientRow, liveVaults } from "./client-store.ts";
 
 export const shared = { tag: "oauth-clients", package: "api" } as const;
 export const reads = { kind: "account", scope: "account:read", roles: ["owner", "manager"] } as const;
@@ -26,6 +28,20 @@ export function requireWithin(
 ): void {
   const has = scopes.every((scope) => member.scopes.has(scope) && oauthScopes[scope].roles.includes(member.role));
   if (!has || (role !== undefined && isWider(role, member.role))) throw new Problem("insufficient_role");
+}
+
+/** A client is held to vaults of the account. One of another account is refused like one that does not exist. */
+export async function requireVaults(
+  tx: ReadTx,
+  { accountId, language }: { readonly accountId: string; readonly language: Language },
+  ids: readonly string[] | null | undefined,
+): Promise<void> {
+  if (ids == null || ids.length === 0) return;
+  const live = await liveVaults(tx, accountId, ids);
+  const errors = ids.flatMap((id, at) =>
+    live.has(id.toLowerCase()) ? [] : [invalidField(`/vault_ids/${at}`, "not_allowed", language)],
+  );
+  if (errors.length > 0) throw new Problem("validation_failed", { errors });
 }
 
 /** A client with a wider role is not theirs to change: with its secret they would have that role. */

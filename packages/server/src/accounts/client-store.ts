@@ -152,6 +152,18 @@ export async function updateClient(
     .execute();
 }
 
+/** Those of these ids that are vaults of the account and not deleted. */
+export async function liveVaults(tx: ReadTx, accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await tx.db
+    .selectFrom("vaults")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", sql<string>`any (${[...ids]}::uuid[])`)
+    .where("deleted_at", "is", null)
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Puts clients in review for which a member is responsible or whose secret they know. Returns those that were not before. */
 export async function withholdClients(tx: Tx, accountId: string, memberId: string): Promise<{ id: string }[]> {
   return (

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
+import { defaultVaultId, makeVault } from "../../vaults/testing.ts";
 import { isGoodSecret, makeClient } from "../testing.ts";
 
 const service = await startTestService({ after });
@@ -51,6 +53,25 @@ describe("POST /v1/oauth-clients", () => {
       service.send("POST", "/v1/oauth-clients", { json: { name: "Dar", scopes }, headers: narrow.auth });
     assert.equal((await make(["account:write", "audit:read"])).json?.code, "insufficient_role");
     assert.equal((await make(["account:write"])).status, 201);
+  });
+
+  test("422: vaults that do not exist, are deleted or belong to another account, all alike; no client is made", async () => {
+    const headers = (await tokenFor(service)).auth;
+    const own = await defaultVaultId(service, headers);
+    const deleted = await makeVault(service, headers);
+    await storedRows(service.database, "update emanet.vaults set deleted_at = now() where id = $1", [deleted]);
+    const foreign = await defaultVaultId(service, auth);
+    const json = { name: "Kasalı", scopes: ["snapshots:read"], vault_ids: [foreign, own, randomUUID(), deleted] };
+    const answer = await service.send("POST", "/v1/oauth-clients", { json, headers });
+    const { code, errors } = (answer.json ?? {}) as { code?: string; errors?: { pointer: string; code: string }[] };
+    assert.deepEqual([answer.status, code], [422, "validation_failed"]);
+    assert.deepEqual(
+      errors?.map((error) => [error.pointer, error.code]),
+      [0, 2, 3].map((at) => [`/vault_ids/${at}`, "not_allowed"]),
+    );
+    assert.deepEqual((await service.send("GET", "/v1/oauth-clients", { headers })).json?.data, []);
+    const { target } = await makeClient(service, headers, { vault_ids: [own] });
+    assert.deepEqual((await service.send("GET", target, { headers })).json?.vault_ids, [own]);
   });
 
   test("422: a machine without a secret, a code flow without an address, a key set without its method", async () => {

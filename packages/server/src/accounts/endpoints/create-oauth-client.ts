@@ -5,7 +5,7 @@ import { closed, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
-import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
+import { leastRole, requireClient, requireVaults, requireWithin, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, findClient, insertClient, listClients } from "../client-store.ts";
 import { mailAboutChange } from "../mail-about-change.ts";
 import { clientFields, clientSchema, clientShape, publicKeySet } from "../shapes.ts";
@@ -66,6 +66,7 @@ export const createOauthClient = endpoint(
     const made = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const all = await listClients(tx, accountId, { after: null, take: maxClients, column: "id", descending: false });
       if (all.length >= maxClients) throw new Problem("state_conflict");
+      await requireVaults(tx, { accountId, language }, body.vault_ids);
       await insertClient(tx, {
         id,
         accountId,

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { startTestService } from "../../testing/running.ts";
+import { defaultVaultId } from "../../vaults/testing.ts";
 import { makeClient, rotateSecret } from "../testing.ts";
 
 const service = await startTestService({ after });
@@ -11,13 +13,31 @@ test("changes what is sent and nothing else; an old ETag is refused", async () =
   const { target } = await makeClient(service, auth, { scopes: ["snapshots:read", "audit:read"] });
   const { headers: before } = await service.send("GET", target, { headers: auth });
   const headers = { ...auth, "if-match": before.etag ?? "" };
-  const vault = "0199c0de-0000-7000-8000-00000000beef";
+  const vault = await defaultVaultId(service, auth);
   const json = { scopes: ["audit:read"], vault_ids: [vault] };
   const narrowed = await service.send("PATCH", target, { json, headers });
   const { scopes, vault_ids, name } = narrowed.json ?? {};
   assert.deepEqual({ scopes, vault_ids, name }, { ...json, name: "Gece yedeği" });
   const again = await service.send("PATCH", target, { json: { name: "Başka" }, headers });
   assert.equal(again.json?.code, "precondition_failed");
+});
+
+test("422: a client is not held to what is no vault of its account, and stays as it is", async () => {
+  const { auth } = await tokenFor(service);
+  const own = await defaultVaultId(service, auth);
+  const foreign = await defaultVaultId(service, (await tokenFor(service)).auth);
+  const { target } = await makeClient(service, auth, { vault_ids: [own] });
+  for (const wrong of [foreign, randomUUID()]) {
+    const answer = await service.send("PATCH", target, { json: { vault_ids: [own, wrong] }, headers: auth });
+    const { code, errors } = (answer.json ?? {}) as { code?: string; errors?: { pointer: string; code: string }[] };
+    const found = errors?.map((error) => [error.pointer, error.code]);
+    assert.deepEqual([answer.status, code, found], [422, "validation_failed", [["/vault_ids/1", "not_allowed"]]]);
+  }
+  assert.deepEqual((await service.send("GET", target, { headers: auth })).json?.vault_ids, [own]);
+  for (const vault_ids of [[], [own.toUpperCase()], null]) {
+    const answer = await service.send("PATCH", target, { json: { vault_ids }, headers: auth });
+    assert.equal(answer.status, 200, answer.body.toString());
+  }
 });
 
 test("403: a member cannot give a client more rights than they have, or change a client that has more", async () => {

@@ -3,7 +3,15 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
-import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
+import {
+  clientId,
+  requireClient,
+  requireRankOver,
+  requireVaults,
+  requireWithin,
+  shared,
+  writes,
+} from "../client-rules.ts";
 import { findClient, lockClient, updateClient } from "../client-store.ts";
 import { mailAboutChange } from "../mail-about-change.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
@@ -32,13 +40,14 @@ export const updateOauthClient = endpoint(
     ifMatch: "optional",
     replies: { 200: { description: "The client.", body: clientSchema } },
   },
-  async (ctx, { principal, params, body, requireMatch }) => {
+  async (ctx, { principal, params, body, language, requireMatch }) => {
     const { accountId } = principal;
     const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const before = await requireClient(lockClient(tx, accountId, params.id));
       requireMatch(clientShape(before));
       requireRankOver(principal, before);
       requireWithin(principal, body);
+      await requireVaults(tx, { accountId, language }, body.vault_ids);
       await updateClient(tx, accountId, params.id, body);
       const metadata = { fields: Object.keys(body).sort().join(" ") };
       tx.audit({ action: "oauth_client.changed", targets: [{ type: "oauth_client", id: params.id }], metadata });

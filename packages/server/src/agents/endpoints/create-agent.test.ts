@@ -6,6 +6,7 @@ import { listIn, objectIn } from "../../testing/lists.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
 import { settledMessages } from "../../testing/sent-messages.ts";
+import { makeVault } from "../../vaults/testing.ts";
 import { codeOf, deviceGrant, keyOf, makeAgent, proofOf } from "../testing.ts";
 
 const service = await startTestService({ after });
@@ -132,7 +133,8 @@ test("a person registers the key of an OAuth client: a manager or owner with a f
 test("422: a client of another account, and one that is held to other vaults", async () => {
   const other = await tokenFor(service);
   const theirs = await makeClient(service, other.auth, { scopes: ["snapshots:write"] });
-  const held = await makeClient(service, owner.auth, { scopes: ["snapshots:write"], vault_ids: [owner.sessionId] });
+  const vault = await makeVault(service, owner.auth);
+  const held = await makeClient(service, owner.auth, { scopes: ["snapshots:write"], vault_ids: [vault] });
   for (const { client } of [theirs, held]) {
     const proof = proofOf(accountId, { kind: "client", id: client.id }, keyOf(9));
     for (const vaults of [undefined, [defaultVault?.id]]) {

@@ -1495,9 +1495,9 @@ export interface EmanetApi {
     /**
      * Begin a file in parts. `POST /v1/snapshots/{id}/files/{path}`
      *
-     * Begins a file that is sent in parts and can be resumed, as tus 1.0 has it: this call with `Upload-Length`, then `PATCH` of the same URL from `Upload-Offset` on, and `HEAD` of it to ask for the offset. The file is in the snapshot when its last byte has come. Begun again, it starts at 0. A file that has not come to its end stops the completion of the snapshot; `PUT` of its path replaces it.
+     * Begins a file that is sent in parts and can be resumed, as tus 1.0 has it: this call with `Upload-Length`, then `PATCH` of the same URL from `Upload-Offset` on, and `HEAD` of it to ask for the offset. The file is in the snapshot when its last byte has come. Begun again, it starts at 0. A file that has not come to its end stops the completion of the snapshot; `PUT` of its path replaces it. This call has no body: a `Content-Digest` of the file is `content_mismatch`; send that of each part with its `PATCH`.
      *
-     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
      */
     readonly beginFile: Operation<{
       /** Id of the snapshot. */
@@ -1508,9 +1508,9 @@ export interface EmanetApi {
     /**
      * Send a part of a file. `PATCH /v1/snapshots/{id}/files/{path}`
      *
-     * Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason `wrong_offset`. A body without a type is refused. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.
+     * Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason `wrong_offset`. A body without a type is refused. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it. A part with a `Content-Digest` of it is kept as a whole or not at all: if its digest differs (`content_mismatch`), or if the request breaks off, the offset stays.
      *
-     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly appendFile: Operation<{
       /** Id of the snapshot. */

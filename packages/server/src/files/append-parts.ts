@@ -4,6 +4,9 @@
  * cuts it again with what follows, so a file has the same segments however it was divided. A process that dies loses less than a
  * stripe.
  *
+ * A part with a digest counts as a whole or not at all: its stripes are stored as they come, and the offset moves when the digest was
+ * compared.
+ *
  * One writer per file: the offset moves only from what the request has found, and a request that comes second is told so.
  */
 
@@ -14,6 +17,7 @@ import { actorOf, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { type SnapshotRecord, touchUpload } from "../snapshots/index.ts";
+import { type ContentDigest, DigestCheck } from "./content-digest.ts";
 import type { FilePath } from "./file-paths.ts";
 import { advanceFileUpload, type FileUploadRow, findFileUpload } from "./file-upload-store.ts";
 import { type AccountPrincipal, assertTakesFiles, lockOwn } from "./open-snapshot.ts";
@@ -32,20 +36,33 @@ export interface Append {
   readonly path: FilePath;
   /** As it was when the request began. */
   readonly upload: FileUploadRow;
+  /** Of the body. */
+  readonly digests: readonly ContentDigest[];
 }
 
-/** Appends a body. Returns the new offset. Throws what broke the body off, after what came of it was stored. */
+/**
+ * Appends a body. Returns the new offset. Throws what broke the body off, after what came of it was stored. Of a body with digests
+ * nothing is stored then, nor if one differs (`content_mismatch`).
+ */
 export async function appendParts(append: Append, chunks: AsyncIterable<Buffer>): Promise<number> {
-  const { ctx, record, upload } = append;
+  const { ctx, record, upload, digests } = append;
   const writer = new OffsetWriter(append);
   const layout = upload.page_bytes === null || upload.page_phase === null ? null : layoutOf(upload);
+  const held: { readonly stripe: CutPart; readonly storedBytes: number }[] = [];
   const stripes = new StripeReceiver({
     ...{ ctx, record, storedBytes: upload.offset_bytes - tailBytes(upload), pageLayout: layout },
-    onStripe: (stripe, storedBytes) => writer.addStripe(stripe, storedBytes),
+    onStripe: async (stripe, storedBytes) => {
+      if (digests.length === 0) await writer.addStripe(stripe, storedBytes);
+      else held.push({ stripe, storedBytes });
+    },
   });
+  const check = new DigestCheck(digests);
   try {
     await readTail(append, stripes);
-    const broken = await receive(ctx, stripes, chunks, upload.length_bytes);
+    const broken = await receive(ctx, stripes, checked(chunks, check), upload.length_bytes);
+    if (broken === null) check.finish();
+    else if (digests.length > 0) throw broken;
+    for (const { stripe, storedBytes } of held) await writer.addStripe(stripe, storedBytes);
     const rest = stripes.size === writer.offset ? null : await stripes.storeRest();
     if (stripes.size === upload.length_bytes) await writer.finish(rest);
     else if (rest !== null) await writer.setTail(rest, stripes.size);
@@ -73,6 +90,14 @@ async function readTail({ ctx, record, upload }: Append, stripes: StripeReceiver
   const reader = snapshots.readers.own(vault);
   // A chunk is a view of the reader's cache, and the spool keeps what it collects.
   for await (const chunk of reader.read(entry)) await stripes.append(Buffer.from(chunk));
+}
+
+/** The same chunks, for the digests. */
+async function* checked(chunks: AsyncIterable<Buffer>, check: DigestCheck): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    check.add(chunk);
+    yield chunk;
+  }
 }
 
 /** Receives the body. Returns what broke it off, or null. */

@@ -1,5 +1,6 @@
 /** `Content-Digest` (RFC 9530): digests of a body that the client wants to be compared. */
 
+import { createHash, timingSafeEqual } from "node:crypto";
 import { Problem } from "../kernel/problems.ts";
 
 export interface ContentDigest {
@@ -25,4 +26,30 @@ export function digestsOf(header: string | undefined): readonly ContentDigest[] 
     found.push({ algorithm, expected });
   }
   return found;
+}
+
+/** Compares a body that comes in chunks with the digests that its client said. */
+export class DigestCheck {
+  readonly #digests: readonly ContentDigest[];
+  readonly #hashes: readonly ReturnType<typeof createHash>[];
+
+  constructor(digests: readonly ContentDigest[]) {
+    this.#digests = digests;
+    this.#hashes = digests.map(({ algorithm }) => createHash(algorithm));
+  }
+
+  add(chunk: Buffer): void {
+    for (const hash of this.#hashes) hash.update(chunk);
+  }
+
+  /** Compares all digests. Returns the SHA-256, if it is among them. Throws `content_mismatch`. */
+  finish(): Buffer | null {
+    let sha256: Buffer | null = null;
+    for (const [i, { algorithm, expected }] of this.#digests.entries()) {
+      const found = this.#hashes[i]?.digest();
+      if (found === undefined || !timingSafeEqual(found, expected)) throw new Problem("content_mismatch");
+      if (algorithm === "sha256") sha256 = found;
+    }
+    return sha256;
+  }
 }

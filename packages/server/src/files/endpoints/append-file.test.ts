@@ -1,7 +1,7 @@
 // own process: tus-js-client adds listeners for signals.
 
 import assert from "node:assert/strict";
-import { createCipheriv } from "node:crypto";
+import { createCipheriv, createHash } from "node:crypto";
 import { once } from "node:events";
 import http2 from "node:http2";
 import https from "node:https";
@@ -14,6 +14,7 @@ import { fileTest } from "../testing.ts";
 
 const env = await snapshotTest({ after });
 const files = fileTest(env);
+const { spool } = env.service.running.services?.snapshots ?? assert.fail("no services");
 
 const tus = { "tus-resumable": "1.0.0" };
 const octets = { "content-type": "application/offset+octet-stream" };
@@ -71,7 +72,6 @@ test("over HTTP/2: parts are appended, and one that is reset keeps what came", a
   const ended = once(stream, "close");
   stream.on("error", () => undefined).write(content.subarray(70_000, 130_000));
   // With what had come before, which is cut again.
-  const { spool } = env.service.running.services?.snapshots ?? assert.fail();
   await env.until(async () => (spool.usedBytes >= 130_000 ? true : null));
   stream.close(http2.constants.NGHTTP2_CANCEL);
   await ended;
@@ -137,6 +137,50 @@ test("412 for another version of tus, with the version that is spoken", async ()
   assert.equal((await files.head(id, "a")).headers["upload-offset"], "0");
 });
 
+const digestOf = (content: Uint8Array | string, algorithm = "sha256") => ({
+  "content-digest": `${algorithm.replace("sha", "sha-")}=:${createHash(algorithm).update(content).digest("base64")}:`,
+});
+
+test("a part whose digest differs is 422 and the file stays as it was; one whose digest fits is appended", async () => {
+  const id = await files.create("digests");
+  assert.equal(codeOf(await files.begin(id, "a", 15, digestOf("whole"))), "422 content_mismatch");
+  assert.equal((await files.head(id, "a")).status, 404);
+  assert.equal((await files.begin(id, "a", 15, digestOf(""))).status, 201);
+  const send = (at: number, part: string, headers: Record<string, string>) => files.patch(id, "a", at, part, headers);
+  const offset = async () => (await files.head(id, "a")).headers["upload-offset"];
+  for (const algorithm of ["sha256", "sha512"]) {
+    assert.equal(codeOf(await send(0, "12345", digestOf("54321", algorithm))), "422 content_mismatch");
+    assert.equal(await offset(), "0");
+  }
+  assert.equal(codeOf(await send(0, "12345", { "content-digest": "sha-256=:AAAA:" })), "400 invalid_header");
+  assert.equal((await send(0, "12345", { "content-digest": "md5=:AAAA:" })).status, 204);
+  assert.equal(codeOf(await send(5, "67890", digestOf("1234567890"))), "422 content_mismatch", "of the part alone");
+  assert.equal(await offset(), "5");
+  assert.equal((await send(5, "67890", digestOf("67890"))).status, 204);
+  assert.equal(codeOf(await send(10, "abcde", digestOf("abcdf"))), "422 content_mismatch", "the last part too");
+  assert.equal(await offset(), "10");
+  assert.equal((await send(10, "abcde", digestOf("abcde", "sha512"))).status, 204);
+  assert.equal((await files.complete(id)).status, 200);
+  assert.equal(await files.read(id, "a"), "1234567890abcde");
+});
+
+test("a part of several stripes with a digest is kept as a whole or not at all", async () => {
+  const content = Buffer.concat([noise(100_000, 6), Buffer.alloc(stripeBytes), noise(50_000, 7)]);
+  const id = await files.create("digest of stripes");
+  await files.begin(id, "a", content.length);
+  assert.equal(
+    (await files.patch(id, "a", 0, content.subarray(0, 1000), digestOf(content.subarray(0, 1000)))).status,
+    204,
+  );
+  const part = content.subarray(1000);
+  assert.equal(codeOf(await files.patch(id, "a", 1000, part, digestOf("other"))), "422 content_mismatch");
+  assert.equal((await files.head(id, "a")).headers["upload-offset"], "1000");
+  assert.equal((await files.patch(id, "a", 1000, part, digestOf(part))).status, 204);
+  const put = await files.put(id, "b", content);
+  assert.equal((await files.complete(id)).status, 200);
+  assert.equal((await files.head(id, "a")).headers.etag, put.headers.etag);
+});
+
 test("of two requests for one offset one is taken, and the file is whole", async () => {
   const id = await files.create("race");
   await files.begin(id, "a", 8);
@@ -148,22 +192,34 @@ test("of two requests for one offset one is taken, and the file is whole", async
   assert.match(await files.read(id, "a"), /^(1111|2222|3333)(4444|5555)$/);
 });
 
-test("a request that breaks off keeps what came of it, and the file goes on from there", async () => {
-  const content = noise(600_000, 4);
-  const id = await files.create("broken");
-  await files.begin(id, "a", content.length);
+/** Sends 400 000 bytes of a part, and leaves when they have come. */
+async function leaveInPart(id: string, content: Buffer, more: Readonly<Record<string, string>> = {}): Promise<void> {
   const { url, ca } = env.service;
-  const headers = {
-    ...{ ...env.auth, "upload-offset": "0", "content-type": "application/offset+octet-stream" },
-    "content-length": String(content.length),
-  };
+  const headers = { ...env.auth, ...octets, "upload-offset": "0", "content-length": String(content.length), ...more };
   const target = `${url}/v1/snapshots/${id}/files/a`;
   const outgoing = https.request(target, { method: "PATCH", headers, ca, agent: false });
   outgoing.on("error", () => undefined);
   outgoing.write(content.subarray(0, 400_000));
-  const { spool } = env.service.running.services?.snapshots ?? assert.fail("no services");
   await env.until(async () => (spool.usedBytes === 400_000 ? true : null));
   outgoing.destroy();
+}
+
+test("a request with a digest that breaks off keeps nothing", async () => {
+  const content = noise(600_000, 9);
+  const id = await files.create("broken digest");
+  await files.begin(id, "a", content.length);
+  await leaveInPart(id, content, digestOf(content));
+  await env.until(async () => (spool.usedBytes === 0 ? true : null));
+  assert.equal((await files.head(id, "a")).headers["upload-offset"], "0");
+  assert.equal((await files.patch(id, "a", 0, content, digestOf(content))).status, 204);
+  assert.equal((await files.complete(id)).json?.file_count, 1);
+});
+
+test("a request that breaks off keeps what came of it, and the file goes on from there", async () => {
+  const content = noise(600_000, 4);
+  const id = await files.create("broken");
+  await files.begin(id, "a", content.length);
+  await leaveInPart(id, content);
   const offset = await env.until(async () => {
     const found = Number((await files.head(id, "a")).headers["upload-offset"]);
     return found > 0 ? found : null;

@@ -6,6 +6,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { fileHeaders, fileStatOf, snapshotId } from "../../snapshots/index.ts";
+import { DigestCheck, digestsOf } from "../content-digest.ts";
 import { encodedPath, requirePath } from "../file-paths.ts";
 import { beginFileUpload } from "../file-upload-store.ts";
 import { assertTakesFiles, lockOwn } from "../open-snapshot.ts";
@@ -13,7 +14,7 @@ import { recordFile, requirePlace } from "../record-file.ts";
 import { noteFiles } from "../store.ts";
 import { requireVersion, tusHeader, tusHeaders, tusReplyHeaders } from "../tus.ts";
 
-const { "X-Emanet-Mtime": mtime, "X-Emanet-Mode": mode } = fileHeaders.properties;
+const { "Content-Digest": digest, "X-Emanet-Mtime": mtime, "X-Emanet-Mode": mode } = fileHeaders.properties;
 
 export const beginFile = endpoint(
   {
@@ -26,7 +27,8 @@ export const beginFile = endpoint(
     description: [
       "Begins a file that is sent in parts and can be resumed, as tus 1.0 has it: this call with `Upload-Length`, then `PATCH` of the same URL from `Upload-Offset` on, and",
       "`HEAD` of it to ask for the offset. The file is in the snapshot when its last byte has come. Begun again, it starts at 0. A file that has not",
-      "come to its end stops the completion of the snapshot; `PUT` of its path replaces it.",
+      "come to its end stops the completion of the snapshot; `PUT` of its path replaces it. This call has no body: a `Content-Digest` of the",
+      "file is `content_mismatch`; send that of each part with its `PATCH`.",
     ].join(" "),
     access: { kind: "account", scope: "snapshots:write" },
     withinVaults: true,
@@ -40,6 +42,7 @@ export const beginFile = endpoint(
         description: "Bytes of the file.",
       }),
       "Tus-Resumable": Type.Optional(tusHeader),
+      "Content-Digest": digest,
       "X-Emanet-Mtime": mtime,
       "X-Emanet-Mode": mode,
     }),
@@ -53,10 +56,12 @@ export const beginFile = endpoint(
         },
       },
     },
-    errors: ["state_conflict", "agent_required", "validation_failed", "precondition_failed"],
+    errors: ["state_conflict", "agent_required", "content_mismatch", "validation_failed", "precondition_failed"],
   },
   async (ctx, { principal, params, pathBytes, headers, language }) => {
     requireVersion(headers["Tus-Resumable"]);
+    // This request has no body; the digest of the file that will come is not compared here, and so differs.
+    new DigestCheck(digestsOf(headers["Content-Digest"])).finish();
     const path = requirePath(pathBytes, language);
     const file = { path, ...fileStatOf(headers), contentId: ctx.random.uuid() };
     const length = headers["Upload-Length"];

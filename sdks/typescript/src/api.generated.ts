@@ -1483,7 +1483,7 @@ export interface EmanetApi {
      *
      * Adds a file to a snapshot that was created with a JSON body, or replaces one. The body is the file, whatever its type. When it is answered, the file is stored durably. The path is percent-encoded byte by byte, also where its name is not UTF-8. Directories follow from the paths. Without `X-Emanet-Mtime` a file keeps the time that it has in the snapshot before, if its content is the same; else it has the time of receipt. A part of a file (`Content-Range`) is refused. Only the creator of the snapshot sends files, and any number at the same time.
      *
-     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
      */
     readonly putFile: Operation<{
       /** Id of the snapshot. */

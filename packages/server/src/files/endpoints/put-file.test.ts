@@ -27,6 +27,20 @@ test("201, then 200: a file is stored, and the next one of its path replaces it"
   assert.equal(read.headers.etag, second.headers.etag);
 });
 
+test("412: with `If-None-Match: *` a file that is there stays; of several at once one is stored", async () => {
+  const id = await files.create("only new");
+  const onlyNew = { "if-none-match": "*" };
+  assert.equal((await files.put(id, "a", "bir", onlyNew)).status, 201);
+  assert.equal(codeOf(await files.put(id, "a", "iki", onlyNew)), "412 precondition_failed");
+  const answers = await Promise.all(["1", "2", "3", "4"].map((body) => files.put(id, "d/b", body, onlyNew)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 412, 412, 412]);
+  assert.equal(codeOf(await files.put(id, "d", "x", onlyNew)), "409 state_conflict");
+  for (const other of ['"abc"', "a", '*, "abc"'])
+    assert.equal(codeOf(await files.put(id, "c", "x", { "if-none-match": other })), "400 invalid_header", other);
+  assert.equal((await files.complete(id)).json?.file_count, 2);
+  assert.equal(await files.read(id, "a"), "bir");
+});
+
 test("a digest is compared: what differs is 422 and not in the snapshot, what cannot be read is 400", async () => {
   const id = await files.create("digests");
   const digest = (algorithm: string, text: string) =>

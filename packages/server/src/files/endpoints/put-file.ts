@@ -2,7 +2,9 @@
 
 import { maxFileBytes } from "../../archives/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
 import { fileHeaders, fileStatOf, snapshotId } from "../../snapshots/index.ts";
 import { digestsOf } from "../content-digest.ts";
 import { requirePath } from "../file-paths.ts";
@@ -10,6 +12,7 @@ import { assertTakesFiles, findOwn } from "../open-snapshot.ts";
 import { receiveFile } from "../receive-parts.ts";
 import { recordFile, startedBy, storing } from "../record-file.ts";
 import { etag, storedFile } from "../shapes.ts";
+import { findFile } from "../store.ts";
 
 /** Between two steps: a chunk, a stripe that is stored. Longer than a slow object store takes for a pack. */
 const deadlineMs = 120_000;
@@ -35,25 +38,51 @@ export const putFile = endpoint(
     withinVaults: true,
     content: true,
     params: snapshotId,
-    headers: fileHeaders,
+    headers: closed({
+      ...fileHeaders.properties,
+      "If-None-Match": Type.Optional(
+        Type.String({
+          ...{ maxLength: 1, pattern: "^\\*$" },
+          description:
+            "With `*` the file is stored only if the snapshot has none at the path; else `precondition_failed`.",
+        }),
+      ),
+    }),
     upload: { mediaTypes: "any", maxBytes: maxFileBytes, stallMs },
     deadlineMs,
     replies: {
       200: { description: "The file has replaced another one.", body: storedFile, headers: etag },
       201: { description: "The file is stored.", body: storedFile, headers: etag },
     },
-    errors: ["state_conflict", "agent_required", "quota_exceeded", "content_mismatch", "validation_failed"],
+    errors: [
+      "state_conflict",
+      "agent_required",
+      "quota_exceeded",
+      "content_mismatch",
+      "validation_failed",
+      "precondition_failed",
+    ],
   },
   async (ctx, { principal, params, pathBytes, headers, upload, language }) => {
     const path = requirePath(pathBytes, language);
     const digests = digestsOf(headers["Content-Digest"]);
     const stat = fileStatOf(headers);
-    const record = await ctx.read(rowAccessOf(principal), (tx) => findOwn(tx, principal, params.id));
+    const isOnlyNew = headers["If-None-Match"] !== undefined;
+    const { record, found } = await ctx.read(rowAccessOf(principal), async (tx) => ({
+      record: await findOwn(tx, principal, params.id),
+      found: isOnlyNew ? await findFile(tx, params.id, path) : undefined,
+    }));
     assertTakesFiles(record);
+    if (found?.kind === "file") throw new Problem("precondition_failed");
     const chunks = record.status === "queued" ? startedBy(ctx, principal, params.id, upload.chunks()) : upload.chunks();
     const received = await storing(ctx, record, language, () => receiveFile(ctx, record, chunks, digests));
     const file = { path, ...received, ...stat, contentId: ctx.random.uuid(), firstPart: 0 };
-    const isNew = await ctx.tx(rowAccessOf(principal), (tx) => recordFile(tx, principal, params.id, file));
+    const isNew = await ctx.tx(rowAccessOf(principal), async (tx) => {
+      const made = await recordFile(tx, principal, params.id, file);
+      // Another request has stored one meanwhile. Thrown here, it is not replaced.
+      if (isOnlyNew && !made) throw new Problem("precondition_failed");
+      return made;
+    });
     const hash = Buffer.from(received.hash).toString("hex");
     const reply = { headers: { ETag: `"${hash}"` }, body: { size_bytes: received.size, hash } };
     return isNew ? { status: 201, ...reply } : { status: 200, ...reply };

@@ -187,26 +187,12 @@ describe("a folder that has files", () => {
 });
 
 test("a path that is not in the snapshot is named as it was asked for; alone it is exit code 1, beside others 3", async (t) => {
-  const { agent, repo, target } = await backedUp(t, files);
-  const restore = (...paths: readonly string[]) =>
-    agent.run([
-      "restore",
-      "latest",
-      ...paths,
-      "--target",
-      target,
-      "--overwrite",
-      "always",
-      "--threads",
-      "0",
-      ...repo,
-      "--json",
-    ]);
+  const { restore } = await backedUp(t, files);
   const named = ({ last }: Awaited<ReturnType<typeof restore>>) =>
     (last.failures as readonly { readonly path: string }[]).map((each) => each.path);
-  const alone = await restore("klasör/yok/x");
+  const alone = await restore("klasör/yok/x", "--overwrite", "always");
   assert.deepEqual([alone.code, named(alone)], [1, ["klasör/yok/x"]]);
-  const beside = await restore("klasör/yok/x", "a.txt");
+  const beside = await restore("klasör/yok/x", "a.txt", "--overwrite", "always");
   assert.deepEqual([beside.code, named(beside)], [3, ["klasör/yok/x"]]);
 });
 

@@ -72,7 +72,8 @@ async function main(): Promise<void> {
     signal: interruption(),
   };
   watchOutput(process.argv[2] ?? "");
-  process.exitCode = await runCommand(process.argv.slice(2), context);
+  // The output may have failed meanwhile.
+  process.exitCode = (await runCommand(process.argv.slice(2), context)) || process.exitCode;
   // Errors of the output come after the write, and what waits for its reader is still to be written.
   await new Promise((resolve) => {
     process.stdout.write("", resolve);
@@ -92,20 +93,15 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** A closed pipe (`| head`) is no failure. A list that nobody can read any more ends there. */
+/** A reader that closes the pipe (`| head`) is no failure. After any error of the output, verbs that only print end. */
 function watchOutput(verb: string): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (isFailure(error)) sayOutputFailed(error);
-    if (!worksWithoutReader.has(verb)) process.exit(isFailure(error) ? 1 : 0);
+    if (error.code !== "EPIPE") sayOutputFailed(error);
+    if (!worksWithoutReader.has(verb)) process.exit();
   });
   process.stderr.on("error", () => {
     // Nobody reads the messages. The exit code still says how it ended.
   });
-}
-
-function isFailure(error: NodeJS.ErrnoException | null | undefined): error is NodeJS.ErrnoException {
-  // A stream that failed before answers later writes with this code; the first error was said.
-  return error != null && error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED";
 }
 
 /** Without this a list on a full disk would be empty, and the command would say that all is well. */

@@ -15,7 +15,7 @@ export interface BegunSnapshot {
   /** 32 hexadecimal digits; drawn by the engine if absent. */
   readonly snapshotId?: string;
   readonly cache?: FileCache;
-  /** Why there is none: its disk is full, or nobody may write there. */
+  /** Why the cache could not be opened: the disk is full, or the agent may not write to the folder. */
   readonly cacheError?: Error;
   /** Told the number of files done, while the backup runs. */
   readonly onFiles?: (files: number) => void;

@@ -33,7 +33,7 @@ export function spoolOfLargeTrees(context: AgentContext) {
   };
 }
 
-/** Places for packs in the folder of caches; null where its disk is nearly full or nobody may write. */
+/** Places for packs in the folder of caches; null where its disk is nearly full or the agent may not write. */
 export function packSpool({ environment, freeBytes, newKey }: AgentContext): () => Promise<SpooledPack | null> {
   const folder = path.join(environment.cacheFolder, "spool");
   return async () => {
@@ -43,11 +43,11 @@ export function packSpool({ environment, freeBytes, newKey }: AgentContext): () 
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (freeBytes(folder) < minFreeBytes) return null;
       file = await open(name, "wx+", 0o600);
-      await unlink(name);
     } catch {
-      // Nobody may write there. Memory takes the pack.
+      // The agent may not write to this folder, or it is no folder: the pack stays in memory.
       return null;
     }
+    await unlink(name);
     let size = 0;
     return {
       async write(chunk) {

@@ -84,11 +84,10 @@ test("the reader has neither our cookies nor our storage, connects to nothing, a
     httpOnly: true,
   };
   await page.context().addCookies([cookie, { ...cookie, name: "readable", httpOnly: false }]);
-  const seen: string[] = [];
-  page.on(
-    "request",
-    (request) => void request.allHeaders().then((headers) => seen.push(`${request.url()} ${headers.cookie}`)),
-  );
+  const seen: Promise<string>[] = [];
+  page.on("request", (request) => {
+    seen.push(request.allHeaders().then((headers) => `${request.url()} ${headers.cookie}`));
+  });
   await page.goto(`${service.url}/docs`);
   await page.evaluate("localStorage.setItem('emanet.session', '1')");
   const reader = page.frameLocator("#reader");
@@ -116,7 +115,7 @@ test("the reader has neither our cookies nor our storage, connects to nothing, a
     ...{ origin: "null", cookie: "", session: null, parent: "SecurityError" },
     ...{ direct: "refused", relayed: 401, elsewhere: "TypeError" },
   });
-  const refreshes = seen.filter((line) => line.includes("/v1/auth/refresh"));
+  const refreshes = (await Promise.all(seen)).filter((line) => line.includes("/v1/auth/refresh"));
   assert.deepEqual(refreshes, [`${service.url}/v1/auth/refresh undefined`]);
 });
 

@@ -3,8 +3,8 @@ import { hash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
-import { sql } from "kysely";
-import type { Tx } from "../kernel/tx.ts";
+import { type KyselyPlugin, sql } from "kysely";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 import { pathsOf, search } from "../search/testing.ts";
 import { runTask, type SnapshotJson, snapshotTest } from "../snapshots/testing.ts";
 import { scaled } from "../testing/scale.ts";
@@ -12,6 +12,7 @@ import { seededRandom } from "../testing/seeded-random.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { defaultVaultId, makeVault } from "../vaults/testing.ts";
 import { findVaultsToProject, rebuildProjection } from "./jobs.ts";
+import { historyOf, searchNames } from "./search.ts";
 import { beginClearing, unwantSnapshot, wantSnapshot } from "./store.ts";
 import { accountRows, allVersions, inAccount, projectorOf } from "./testing.ts";
 import { pathNumbers, planByKeys } from "./version-store.ts";
@@ -85,6 +86,41 @@ test("a process that is killed at any step, before or after its commit, leaves w
   }
   assert.ok(steps > 25, `${steps}`);
   assert.deepEqual(await allVersions(env, vaultId), whole);
+});
+
+test("an answer that says that nothing waits has looked at everything, also if it was projected in the middle of the answer", async () => {
+  const { accountId } = env;
+  const { secrets } = env.service.running;
+  const sourceId = nights[0]?.source.id ?? "";
+  const answers = {
+    search: async (tx: ReadTx) => {
+      const wanted = { query: "dosya-", vaultIds: null, after: null, limit: 100 };
+      const { found, progress } = await searchNames({ tx, secrets, accountId }, wanted);
+      return { isWhole: found.length === names, waiting: progress.waiting };
+    },
+    history: async (tx: ReadTx) => {
+      const place = { sourceId, vaultId, path: Buffer.from("d0/dosya-3.txt") };
+      const { versions, progress } = await historyOf({ tx, secrets, accountId }, place, { before: null, take: 9 });
+      return { isWhole: versions.length > 0, waiting: progress.waiting };
+    },
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    await clear();
+    const projector = await projectorOf(env, vaultId);
+    let projected: Promise<unknown> | null = null;
+    // After the result of the first statement, before anything is asked that depends on it.
+    const plugin: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        projected ??= projector.run();
+        await projected;
+        return result;
+      },
+    };
+    const inBetween = await inAccount(env, (tx) => answer({ db: tx.db.withPlugin(plugin), now: tx.now }));
+    assert.ok(inBetween.isWhole || inBetween.waiting > 0, name);
+    assert.deepEqual(await inAccount(env, answer), { isWhole: true, waiting: 0 }, name);
+  }
 });
 
 test("processes that work at one vault at the same time do not both apply a step", async () => {

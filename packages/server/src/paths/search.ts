@@ -74,13 +74,12 @@ export async function searchNames(
     readonly limit: number;
   },
 ): Promise<SearchResult> {
-  const projections = await projectionsOf(tx, accountId, wanted.vaultIds);
+  // First: what is projected between two statements may be found and not be told, but not the other way round.
+  const progress = await progressOf(tx, wanted.vaultIds === null ? { accountId } : { vaultIds: wanted.vaultIds });
   const query = parseQuery(wanted.query);
-  const search = new Search(tx, secrets, projections, query);
-  const [progress, result] = await Promise.all([
-    progressOf(tx, wanted.vaultIds === null ? { accountId } : { vaultIds: wanted.vaultIds }),
-    query.grams.length === 0 ? { found: [], next: null } : search.run(wanted.after, wanted.limit),
-  ]);
+  if (query.grams.length === 0) return { found: [], next: null, progress };
+  const projections = await projectionsOf(tx, accountId, wanted.vaultIds);
+  const result = await new Search(tx, secrets, projections, query).run(wanted.after, wanted.limit);
   return { ...result, progress };
 }
 
@@ -215,10 +214,9 @@ export async function historyOf(
   { sourceId, vaultId, path }: { readonly sourceId: string; readonly vaultId: string; readonly path: Buffer },
   page: { readonly before: string | null; readonly take: number },
 ): Promise<History> {
-  const [progress, [projection]] = await Promise.all([
-    progressOf(tx, { vaultId, sourceId }),
-    projectionsOf(tx, accountId, [vaultId]),
-  ]);
+  // First, as in a search.
+  const progress = await progressOf(tx, { vaultId, sourceId });
+  const [projection] = await projectionsOf(tx, accountId, [vaultId]);
   if (projection === undefined || projection.is_clearing) return { versions: [], progress };
   const key = keysOf(secrets, projection).pathKey(sourceId, path);
   return { versions: await versionsOfPath(tx, { vault: projection.vault, key, sourceId }, page), progress };

@@ -19,7 +19,9 @@ import { globSync, statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
 import path from "node:path";
 import { type TestServer, testServerVariable } from "../packages/server/src/testing/database.ts";
+import { serviceFileVariable } from "../packages/server/src/testing/main-process.ts";
 import { heavyVariable } from "../packages/server/src/testing/scale.ts";
+import { bundleService } from "./bundle-service.ts";
 import { cpuFileVariable, readCosts } from "./test-cpu.ts";
 import { groupTests } from "./test-groups.ts";
 import { splitTests } from "./test-parts.ts";
@@ -52,6 +54,9 @@ const concurrency = availableParallelism() + 2;
  */
 const initialHeapMib = 512;
 
+/** From so many files on, processes of the service start from a bundle. Building it takes as long as two starts from the sources. */
+const bundledFrom = 20;
+
 /** What an interrupted runner gets to print its summary before its whole group is killed. */
 const interruptGraceMs = 5_000;
 
@@ -66,11 +71,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const { server, temporary, stop } = await startTestServer({ large: heavy, outer: outerServer() });
   try {
+    const isBundled = heavy || files.length >= bundledFrom;
     const costsFile = path.join(temporary, "cpu.jsonl");
     const environment = {
       ...(cpu && { [cpuFileVariable]: costsFile }),
       [testServerVariable]: JSON.stringify(server),
       [heavyVariable]: heavy ? "1" : "0",
+      ...(isBundled && { [serviceFileVariable]: await bundleService() }),
       [fileTimeoutVariable]: String(timeoutSeconds),
       // Files of killed processes are removed with the run.
       TMPDIR: temporary,

@@ -139,16 +139,16 @@ describe("guides and pages of error codes", () => {
     if (browser === undefined) return;
     const { page, misdeeds } = await openPage(browser, service.url, { locale: "tr-TR" });
     const violations = await recordViolations(page);
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const path of [...guideNames.map((name) => `/docs/guides/${name}`), "/docs/errors", "/docs/errors/banned"]) {
-        await visit(page, path);
+    for (const path of [...guideNames.map((name) => `/docs/guides/${name}`), "/docs/errors", "/docs/errors/banned"]) {
+      await visit(page, path);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
         assert.equal(await isDark(page), colorScheme === "dark", path);
-        assert.equal(await page.locator("html").getAttribute("lang"), "tr");
-        await page.getByRole("link", { name: "English" }).click();
-        await page.locator("html[lang=en]").waitFor();
-        await page.waitForLoadState("networkidle");
       }
+      assert.equal(await page.locator("html").getAttribute("lang"), "tr");
+      await page.getByRole("link", { name: "English" }).click();
+      await page.locator("html[lang=en]").waitFor();
+      await page.waitForLoadState("networkidle");
     }
     await page.goto(`${service.url}/docs/guides/limits?lang=en`);
     await page.getByRole("link", { name: "rate_limits.list" }).click();

@@ -7,7 +7,7 @@
 
 import type { Config } from "./config.ts";
 import { endpoints } from "./endpoints.ts";
-import { firstRunFile, prepareFirstRun, writeFirstRunFile } from "./first-run/index.ts";
+import { type FirstPasswords, firstRunFile, prepareFirstRun, writeFirstRunFile } from "./first-run/index.ts";
 import type { Foundation, Place } from "./foundation.ts";
 import { createAuthenticator, createSubjectCache, createTokens } from "./identity/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./kernel/clock.ts";
@@ -54,6 +54,8 @@ export interface StartOptions {
   /** Replaces some of the services. The service's own are closed by `stop`, others by who made them. */
   readonly services?: (real: Services) => Services;
   readonly endpoints?: readonly Endpoint[];
+  /** In place of new ones, whose hashes take half of the CPU time of a start. */
+  readonly firstPasswords?: (random: Random) => Promise<FirstPasswords>;
   readonly database?: DatabaseTarget;
   /** How long requests and jobs wait for a connection or a lock. */
   readonly databaseWaitMs?: number;
@@ -95,7 +97,7 @@ export async function start(options: StartOptions): Promise<Running> {
     const { config, place } = foundation;
     const services = options.role === "migrate" ? null : await openServices(foundation).then(options.services);
     const hasFirstRun = config.profile !== "production" && options.role !== "migrate";
-    const firstRun = hasFirstRun ? await prepareFirstRun(foundation) : null;
+    const firstRun = hasFirstRun ? await prepareFirstRun(foundation, options.firstPasswords) : null;
     // Before anything is read that is kept in memory.
     if (services !== null) await followChanges(foundation);
     if (services !== null && options.role !== "api") await runJobs(foundation, services);

@@ -39,25 +39,30 @@ interface Sources {
   readonly random: Random;
 }
 
+interface HashedPassword {
+  readonly password: string;
+  readonly hash: string;
+}
+
+/** The passwords of the people of the first start. */
+export type FirstPasswords = Readonly<Record<"staff" | "demo", HashedPassword>>;
+
 const sealContext = Buffer.from("first-run");
 
 /** The people of the first start. The first process makes them. */
-export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
+export async function prepareFirstRun(sources: Sources, makePasswords = newFirstPasswords): Promise<FirstRun> {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
   const known = await sources.transactions.run(context, { kind: "platform" }, (tx) => read(sources, tx));
   if (known !== undefined) return known;
-  const made = invent(sources.random);
   // Hashing is slow, so it is outside the transaction.
-  const [staffHash, demoHash] = await Promise.all([
-    hashPassword(made.staff.password, sources.random),
-    hashPassword(made.demo.password, sources.random),
-  ]);
+  const passwords = await makePasswords(sources.random);
+  const made = invent(sources.random, passwords);
   return sources.transactions.run(context, { kind: "platform" }, async (tx) => {
     const sealed = sources.secrets.seal("first-run", Buffer.from(JSON.stringify(made)), sealContext);
     // Another process was faster; the insert has waited for its commit.
     if (!(await insertFirstRun(tx, sealed))) return (await read(sources, tx)) ?? made;
-    await makeStaff(sources, tx, made.staff, staffHash);
-    await makeDemo(sources, tx, made.demo, demoHash);
+    await makeStaff(sources, tx, made.staff, passwords.staff.hash);
+    await makeDemo(sources, tx, made.demo, passwords.demo.hash);
     return made;
   });
 }
@@ -81,14 +86,24 @@ async function read({ secrets }: Sources, tx: Tx): Promise<FirstRun | undefined>
   return sealed && (JSON.parse(secrets.unseal("first-run", sealed, sealContext).toString()) as FirstRun);
 }
 
-function invent(random: Random): FirstRun {
-  // 144 bits: a sandbox can be reachable from other machines, so these accounts need strong secrets.
-  const password = () => random.bytes(18).toString("base64url");
-  const login = (email: string): Login => ({ email, password: password(), totp_secret: newTotpSecret(random) });
+export async function newFirstPasswords(random: Random): Promise<FirstPasswords> {
+  const make = async (): Promise<HashedPassword> => {
+    // 144 bits: a sandbox can be reachable from other machines, so these accounts need strong secrets.
+    const password = random.bytes(18).toString("base64url");
+    return { password, hash: await hashPassword(password, random) };
+  };
+  const [staff, demo] = await Promise.all([make(), make()]);
+  return { staff, demo };
+}
+
+function invent(random: Random, { staff, demo }: FirstPasswords): FirstRun {
+  const login = (email: string, { password }: HashedPassword): Login => {
+    return { email, password, totp_secret: newTotpSecret(random) };
+  };
   return {
-    staff: login("staff@emanet.example"),
+    staff: login("staff@emanet.example", staff),
     demo: {
-      ...login("demo@emanet.example"),
+      ...login("demo@emanet.example", demo),
       account_id: random.uuid(),
       package: "corporate",
       client_id: random.uuid(),

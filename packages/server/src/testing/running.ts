@@ -10,6 +10,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib"
 import { readConfig } from "../config.ts";
 import { declared, policies } from "../declarations.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
+import { type FirstPasswords, newFirstPasswords } from "../first-run/index.ts";
 import type { Services } from "../kernel/domain-services.ts";
 import type { Endpoint } from "../kernel/http/endpoint.ts";
 import { openapiDocument } from "../kernel/http/openapi.ts";
@@ -88,6 +89,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     database: database.target,
     databaseWaitMs,
     endpoints: all,
+    firstPasswords: (random) => (firstPasswords ??= newFirstPasswords(random)),
     authenticator: (real) => options.authenticator ?? withTestTokens(real),
     ...(options.services && { services: options.services }),
     writeLog: (line) => logLines.push(line),
@@ -134,6 +136,9 @@ function withTestTokens(real: Authenticator): Authenticator {
     ofSession: (session) => real.ofSession(session),
   };
 }
+
+/** Passwords of the first service of this process for the others: hashing them is half of a start. */
+let firstPasswords: Promise<FirstPasswords> | null = null;
 
 /** Files of the first service of this process for the others: making authority and certificate is a fifth of a start. */
 let certificates: ReadonlyMap<string, Buffer> | null = null;

@@ -5,6 +5,7 @@ import { tokenFor } from "../testing/accounts.ts";
 import type { Cleanup } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
 import { type Sent, startTestService, type TestService } from "../testing/running.ts";
+import { until } from "../testing/until.ts";
 
 export interface AuditTest {
   readonly service: TestService;
@@ -70,13 +71,7 @@ export async function auditTest(
         });
       return { id: String(made.json?.id), token, read };
     },
-    async until(ask) {
-      for (;;) {
-        const found = await ask();
-        if (found !== null) return found;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
+    until,
     rows: (text, values) => storedRows(service.database, text, values),
   };
 }

@@ -12,6 +12,7 @@ import { type Bearer, tokenFor } from "../testing/accounts.ts";
 import { type Cleanup, silentLog } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
 import { type Sent, startTestService, type TestService, type TestServiceOptions } from "../testing/running.ts";
+import { until } from "../testing/until.ts";
 import { engineId } from "./engine-id.ts";
 
 /** The limits have tests of their own. */
@@ -120,13 +121,7 @@ export async function snapshotTest(
       const opened = await service.running.services?.vaults.open(accountId, vault?.id ?? "");
       return (await opened?.catalog.snapshot(engineId(id))) !== null;
     },
-    async until(ask) {
-      for (;;) {
-        const found = await ask();
-        if (found !== null) return found;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
+    until,
   };
   return test;
 }

@@ -203,6 +203,8 @@ export function testToken(accountId: string, clientId: string, scopes: readonly 
 
 /** Null for tokens that the service issued itself. */
 function readTestToken(token: string): Extract<Principal, { kind: "client" }> | null {
+  // The service's own have dots. To find out by an error in parsing would take a hundredth of a test's CPU time.
+  if (token.includes(".")) return null;
   try {
     const { accountId, clientId, scopes } = JSON.parse(Buffer.from(token, "base64url").toString());
     const account = { state: "active", package: "corporate", apiPackage: "accountant", earlyAccess: false } as const;

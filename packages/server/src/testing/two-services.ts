@@ -1,12 +1,12 @@
 /** Two services as separate processes on one database, for guarantees across processes. */
 
 import { readFile } from "node:fs/promises";
-import { setImmediate } from "node:timers/promises";
 import { startProgram } from "./child.ts";
 import { type Cleanup, testDatabase } from "./database.ts";
 import { sendHttp1, type TestAnswer } from "./https.ts";
 import { type FirstRunFile, noSignInLimits, readFirstRun } from "./people.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { until } from "./until.ts";
 
 export interface Peer {
   readonly url: string;
@@ -51,12 +51,11 @@ export async function untilAnswered(
   expected: string | number,
   ask: () => Promise<Pick<TestAnswer, "status" | "body">>,
 ): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { status, body } = await ask();
     const { code } = body.length === 0 ? {} : (JSON.parse(body.toString()) as { code?: unknown });
-    if (expected === status || expected === code) return;
-    await setImmediate();
-  }
+    return expected === status || expected === code ? true : null;
+  });
 }
 
 function peer(url: string, ca: string): Peer {

@@ -24,27 +24,33 @@ describe("the OpenAPI linters", () => {
     assert.deepEqual(await lint(specimen()), []);
   });
 
-  test("a string without a bound, a public write without a declaration and an unused part are findings", async () => {
-    const document = specimen();
-    const { post } = document.paths["/greetings"];
-    Object.assign(post, { security: [] });
-    Object.assign(post.requestBody.content["application/json"].schema.properties, { free: { type: "string" } });
-    Object.assign(document.components, { schemas: { Unused: { type: "boolean" } } });
-    const rules = new Set((await lint(document)).map((finding) => `${finding.linter} ${finding.rule}`));
-    for (const rule of [
-      "spectral owasp:api4:2023-string-limit",
-      "spectral owasp:api2:2023-write-restricted",
-      "spectral oas3-unused-component",
-      "redocly no-unused-components",
-    ]) {
-      assert.ok(rules.has(rule), `${rule} is missing among ${[...rules].join(", ")}`);
-    }
-  });
+  describe("a document that breaks rules", () => {
+    let rules: ReadonlySet<string>;
+    // Once for both tests: each linter takes a second of CPU.
+    before(async () => {
+      const document = specimen();
+      const { post } = document.paths["/greetings"];
+      Object.assign(post, { security: [] });
+      Object.assign(post.requestBody.content["application/json"].schema.properties, { free: { type: "string" } });
+      Object.assign(document.components, { schemas: { Unused: { type: "boolean" } } });
+      Reflect.deleteProperty(document.info, "license");
+      rules = new Set((await lint(document)).map((finding) => `${finding.linter} ${finding.rule}`));
+    });
 
-  test("what only warns elsewhere is a finding here", async () => {
-    const document = specimen();
-    Reflect.deleteProperty(document.info, "license");
-    assert.ok((await lint(document)).some((finding) => finding.rule === "info-license"));
+    test("a string without a bound, a public write without a declaration and an unused part are findings", () => {
+      for (const rule of [
+        "spectral owasp:api4:2023-string-limit",
+        "spectral owasp:api2:2023-write-restricted",
+        "spectral oas3-unused-component",
+        "redocly no-unused-components",
+      ]) {
+        assert.ok(rules.has(rule), `${rule} is missing among ${[...rules].join(", ")}`);
+      }
+    });
+
+    test("what only warns elsewhere is a finding here", () => {
+      assert.ok([...rules].some((rule) => rule.endsWith(" info-license")));
+    });
   });
 
   test("a file that is not an OpenAPI document is a failure, not a clean result", async () => {

@@ -153,8 +153,14 @@ export class LocalTarget implements UploadTarget {
     this.#assertWriter(draftHeader(draft.manifest));
     const state = await this.#find();
     if (state === null) return findCompleted(completion, draft);
-    // With a fresh lease the upload does not expire between the manifest and its row.
-    await this.#extend();
+    try {
+      // With a fresh lease the upload does not expire between the manifest and its row.
+      await this.#extend();
+    } catch (error) {
+      // Another process has completed it meanwhile.
+      if (error instanceof CatalogError && error.code === "unknown_upload") return findCompleted(completion, draft);
+      throw error;
+    }
     return completeUpload(completion, state, draft);
   }
 

@@ -162,6 +162,34 @@ function processes(make: () => Promise<TargetUnderTest>): void {
     await assertRestores(t, done);
   });
 
+  test("an upload that another process completes after it was looked up: the same row", async (t) => {
+    const under = await make();
+    const [one, two] = [0, 1].map(() => under.target({ upload: "u", owner: "a" }));
+    assert.ok(one !== undefined && two !== undefined);
+    const { catalog } = under.env.vault;
+    const renewUpload = catalog.renewUpload.bind(catalog);
+    const inTurn: UploadTarget = {
+      ...intercept(
+        () => one,
+        (_name, call) => call(),
+      ),
+      complete: async (draft) => {
+        const others: unknown[] = [];
+        const renew = t.mock.method(catalog, "renewUpload", async (...words: Parameters<typeof renewUpload>) => {
+          renew.mock.restore();
+          others.push(await two.complete(draft));
+          return renewUpload(...words);
+        });
+        const row = await one.complete(draft);
+        assert.equal(others.length, 1);
+        assertSameAnswer(row, others[0]);
+        return row;
+      },
+    };
+    await backUp(t, under, () => inTurn);
+    assert.equal((await listSnapshots(catalog)).length, 1);
+  });
+
   test("a process that ends between the record in the chain and the row: the repeated call adds the row and no second record", async (t) => {
     const under = await make();
     const { catalog } = under.env.vault;

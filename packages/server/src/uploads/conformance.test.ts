@@ -46,6 +46,7 @@ function sharingBroken(real: OpenServices): OpenServices {
     const catalog = new Proxy(vault.catalog, {
       get: (target, name) => {
         if (name === "commit" && Object.hasOwn(shared, name)) return shared.commit.bind(shared);
+        if (name === "renewUpload" && Object.hasOwn(shared, name)) return shared.renewUpload.bind(shared);
         const value: unknown = Reflect.get(target, name, target);
         return typeof value === "function" ? value.bind(target) : value;
       },

@@ -13,9 +13,9 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** So many that loading modules is a small part of a group's time. */
-const mostFiles = 30;
+const mostFiles = 40;
 /** The last groups are small, so that all cores end at the same time. */
-const leastFiles = 12;
+const leastFiles = 18;
 /** A group takes this part of the files that are left. */
 const shareOfRest = 1 / 8;
 

@@ -1,5 +1,3 @@
-// long: 15 s
-
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -190,10 +188,10 @@ test("a frame that another run moves while its pack is rewritten stays there; th
 });
 
 test("after repack a restore opens no frame of which it needs less than half, and few bytes were stored for that", async (t) => {
-  const pages = 2000;
+  const pages = 600;
   // Most changes are in the newest pages, as in the database of an accounting program.
   const pick = (random: SeededRandom) => (random.chance(60) ? pages - 1 - random.below(100) : random.below(pages));
-  const { folder, from, env, newest } = await agedDump(t, 6, { pages, nights: 30, changes: 35, pick });
+  const { folder, from, env, newest } = await agedDump(t, 6, { pages, nights: 12, changes: 20, pick });
   const before = await opened(env, newest);
   assert.ok(Math.min(...before.shares) < 0.3, "a restore needs little of some frames");
   const { segments } = await repack(env.vault);
@@ -239,15 +237,15 @@ test("sources that share frames are repacked together: a second run has nothing 
   const folder = scratch(t);
   const env = await openTestEnvironment(new MemoryStore());
   const random = new SeededRandom(7);
-  const bytes = dump(random, 600);
+  const bytes = dump(random, 300);
   // The second source has a part of the files of the first. It needs little of the frames that both need.
   const sources = [
-    { name: "one", from: path.join(folder, "one"), pages: 600 },
-    { name: "two", from: path.join(folder, "two"), pages: 150 },
+    { name: "one", from: path.join(folder, "one"), pages: 300 },
+    { name: "two", from: path.join(folder, "two"), pages: 75 },
   ];
   for (const { from } of sources) mkdirSync(from);
-  for (let night = 0; night < 16; night++) {
-    for (let i = 0; i < 20; i++) random.bytes(300).copy(bytes, random.below(600) * pageBytes + 200);
+  for (let night = 0; night < 10; night++) {
+    for (let i = 0; i < 20; i++) random.bytes(300).copy(bytes, random.below(300) * pageBytes + 200);
     for (const { name, from, pages } of sources) {
       writeFileSync(path.join(from, "db.bak"), bytes.subarray(0, pages * pageBytes));
       settleTimes(from);
@@ -295,7 +293,7 @@ test("repack does not bring back dropped slots of packs that are deleted or rewr
   const overtake = async () => {
     const random = new SeededRandom(90);
     const bytes = Buffer.from(before);
-    for (let page = 0; page < 600; page++) if (random.chance(25)) random.bytes(300).copy(bytes, page * pageBytes + 200);
+    for (let page = 0; page < 300; page++) if (random.chance(25)) random.bytes(300).copy(bytes, page * pageBytes + 200);
     writeFileSync(file, bytes);
     settleTimes(from);
     const { snapshot } = await env.backup(from);

@@ -20,7 +20,7 @@ interface Ageing {
   readonly pick: (random: SeededRandom) => number;
 }
 
-const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (random) => random.below(600) };
+const hereAndThere: Ageing = { pages: 300, nights: 12, changes: 14, pick: (random) => random.below(300) };
 
 export async function agedDump(
   t: TestContext,

@@ -1,6 +1,7 @@
 /**
  * A test file with the line `// parts: 8` is split by the runner: it runs in eight processes, in parallel, each with its
  * number from 0 in an environment variable. The file declares the tests of that part; without a number, all of them.
+ * With the line `// heavy parts: 8` only a heavy run splits it: loading its modules costs as much as many short tests.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,11 +10,14 @@ import { pathToFileURL } from "node:url";
 
 export const partVariable = "EMANET_TEST_PART";
 
-const partsLine = /^\/\/ parts: ([1-9]\d?)$/m;
+const partsLine = /^\/\/ (heavy )?parts: ([1-9]\d?)$/m;
 
 /** Replaces each file that has parts by one small file per part, in the folder. */
-export function splitTests(files: readonly string[], root: string, folder: string) {
-  const partsOf = (file: string) => Number(partsLine.exec(readFileSync(path.resolve(root, file), "utf8"))?.[1] ?? 0);
+export function splitTests(files: readonly string[], root: string, folder: string, isHeavy: boolean) {
+  const partsOf = (file: string) => {
+    const [, onlyHeavy, parts] = partsLine.exec(readFileSync(path.resolve(root, file), "utf8")) ?? [];
+    return onlyHeavy === undefined || isHeavy ? Number(parts ?? 0) : 0;
+  };
   const parts = files.flatMap((file) =>
     Array.from({ length: partsOf(file) }, (_, part) => writePart(path.resolve(root, file), part, folder)),
   );

@@ -10,6 +10,7 @@ import { testServerVariable } from "../packages/server/src/testing/database.ts";
 import { processEnded } from "../packages/server/src/testing/processes.ts";
 import { temporaryFolder } from "../packages/server/src/testing/temporary-folder.ts";
 import { groupTests } from "./test-groups.ts";
+import { splitTests } from "./test-parts.ts";
 
 /** One test file. */
 const one = (body: string) => ({ "sample.test.ts": body });
@@ -68,6 +69,13 @@ test("a file with parts runs once per part, each in its own process", async (t) 
   for (const part of [0, 1, 2]) assert.match(output, new RegExp(`✔ part ${part} `));
   assert.equal(new Set(output.match(/pid \d+/g)).size, 3);
   await run.assertNothingLeft();
+});
+
+test("a file with heavy parts is split in heavy runs only", async (t) => {
+  const { folder, files } = await writeTests(t, { "a.test.ts": "// heavy parts: 3", "b.test.ts": "// parts: 2" });
+  const inRun = (isHeavy: boolean) => splitTests(files, folder, path.join(folder, "entries"), isHeavy);
+  assert.deepEqual([inRun(false).parts.length, inRun(true).parts.length], [2, 5]);
+  assert.deepEqual([inRun(false).whole.length, inRun(true).whole.length], [1, 0]);
 });
 
 test("files share a process, one after the other; hooks of a file run at its end", async (t) => {

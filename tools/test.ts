@@ -84,7 +84,7 @@ async function main(args: readonly string[]): Promise<number> {
       // Half of the CPU time of a short process is compiling modules. A run by npm has the folder of tools/run.mjs.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(temporary, "compile-cache"),
     };
-    const entries = makeEntries(files, grouped, path.join(temporary, "entries"));
+    const entries = makeEntries({ files, grouped, heavy }, path.join(temporary, "entries"));
     const runner = [...runnerOptions(timeoutSeconds), ...options, ...entries];
     const status = await runTests(runner, environment, interrupt.signal);
     if (cpu) showCosts(costsFile);
@@ -138,9 +138,11 @@ function patternOf(place: string): string {
     : file;
 }
 
+type RunArguments = Pick<ReturnType<typeof readArguments>, "files" | "grouped" | "heavy">;
+
 /** The files that Node's runner gets, in a process each. It starts them by name, so the ones that take long are named first. */
-function makeEntries(files: readonly string[], grouped: boolean, folder: string): readonly string[] {
-  const { parts, whole } = splitTests(files, root, folder);
+function makeEntries({ files, grouped, heavy }: RunArguments, folder: string): readonly string[] {
+  const { parts, whole } = splitTests(files, root, folder, heavy);
   return [...parts, ...(grouped ? groupTests(whole, root, folder) : whole)];
 }
 

@@ -1,4 +1,5 @@
-// parts: 8
+// heavy parts: 8
+// long: 12 s
 
 import { propertyTests } from "./testing/property-cases.ts";
 

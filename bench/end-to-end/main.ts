@@ -19,7 +19,7 @@ import {
   writeResults,
 } from "../engine/command-line.ts";
 import { otherDataDivisors, otherDataMarkdown, runOtherData } from "../engine/other-data.ts";
-import { type RaceOptions, runRace, usualPauseMs } from "../engine/race.ts";
+import { type RaceOptions, runRace, usualPauseMs, usualShortRounds } from "../engine/race.ts";
 import type { Phase } from "../engine/records.ts";
 import type { System } from "../engine/system.ts";
 import { findPeers, findRestServer, firstLine } from "../peers/peers.ts";
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
   const options: Omit<RaceOptions, "work"> = {
     ...{ scale, seed: whole(values.seed), runs: whole(values.runs), parts: ["dumps"] },
     ...{ nights: whole(values.nights), delayMs: whole(values.delay), threads: availableParallelism() },
-    ...{ phases: wanted ?? new Set(racePhases), pauseMs: usualPauseMs },
+    ...{ phases: wanted ?? new Set(racePhases), pauseMs: usualPauseMs, shortRounds: usualShortRounds },
     fillsMemory: values["fill-memory"] === true,
     log: (line) => console.error(line),
   };

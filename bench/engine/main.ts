@@ -21,7 +21,7 @@ import {
   writeResults,
 } from "./command-line.ts";
 import { otherDataDivisors, otherDataMarkdown, runOtherData } from "./other-data.ts";
-import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
+import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs, usualShortRounds } from "./race.ts";
 import { phases } from "./records.ts";
 import { markdown, type RaceConditions } from "./report.ts";
 import { runSmallNights, smallNightsMarkdown, smallNightTargets } from "./small-nights.ts";
@@ -120,6 +120,7 @@ function optionsOf(values: Values, work: string): RaceOptions {
       parts: parts as PartName[],
       threads: availableParallelism(),
       pauseMs: usualPauseMs,
+      shortRounds: usualShortRounds,
       delayMs: 0,
       fillsMemory: true,
     },

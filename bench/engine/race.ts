@@ -47,6 +47,8 @@ export interface RaceOptions {
   /** Everything is made below this folder. */
   readonly work: string;
   readonly threads: number;
+  /** Repetitions of what takes a fraction of a second: other work on the machine disturbs a single one. */
+  readonly shortRounds: number;
   /** Pause after the tree changed. */
   readonly pauseMs: number;
   /** Whether free memory is filled before a program is measured. */
@@ -77,8 +79,8 @@ export const delayedTree = "delayed" as const;
 /** Runs with a round trip. A program that waits for every call takes ten minutes and more for a first backup then. */
 const delayedRuns = 1;
 
-/** Repetitions of what takes a fraction of a second: other work on the machine disturbs a single one. */
-const shortRounds = 3;
+/** What a race that is for its figures has. */
+export const usualShortRounds = 3;
 
 /** What programs and their servers keep beside a repository. */
 const beside = [".cache", ".log", ".config"];
@@ -152,7 +154,7 @@ class Race {
       () => true,
       (program) => this.#backup(program, "first"),
     );
-    for (let round = 1; round <= shortRounds; round++)
+    for (let round = 1; round <= this.#options.shortRounds; round++)
       await this.#each("unchanged", isWhole, (program) => this.#backup(program, "unchanged"));
   }
 
@@ -163,7 +165,7 @@ class Race {
     await this.#each("night", takesPart, (program) => this.#backup(program, "night"));
     if (night > 1) return;
     await this.#each("restore-first", isWhole, (program) => this.#restore(program, "restore-first"));
-    for (let round = 1; round <= shortRounds; round++)
+    for (let round = 1; round <= this.#options.shortRounds; round++)
       await this.#each("file-first", isWhole, (program) => this.#restoreFile(program, "file-first"));
     for (const program of this.#programs.filter(({ run, part }) => run > 1 || part === delayedTree))
       await this.#drop(program);

@@ -3,7 +3,7 @@
  * The usual run measures the growth between two numbers of files. The heavy run uses a million files.
  */
 
-// long: 20 s
+// long: 18 s
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -23,9 +23,9 @@ const mib = 1024 * 1024;
 /** The limit of the command, for any number of files. */
 const promisedBytes = 200 * mib;
 
-/** Buffers, tables and heaps have their full size at some twenty thousand files. Growth above that is per file. */
-const fewFiles = 20_000;
-const files = scaled(60_000, 1_000_000);
+/** Buffers, tables and heaps have their full size at some ten thousand files. Growth above that is per file. */
+const fewFiles = scaled(10_000, 20_000);
+const files = scaled(40_000, 1_000_000);
 
 /**
  * The bytes that one more file may add to the peak: about ten bytes of its name are kept. And the growth that is allowed for

@@ -9,6 +9,7 @@ import { MemoryStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { withCalls } from "../../packages/engine/src/testing/target-doubles.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -111,7 +112,7 @@ test("after whichever packs a backup is interrupted, it and the next one send at
     `${mostOpen} bytes were open at most: no pack was sent while another was registered`,
   );
   assert.ok(mostOpen <= maxUnregisteredBytes + otherBytes, `${mostOpen} bytes were open`);
-  for (let at = 2; at < packs; at += 3) {
+  for (let at = 2; at < packs; at += scaled(6, 3)) {
     const again = await openTestEnvironment(new MemoryStore());
     const killed = clientTarget(again, "killed", ({ packs: sentPacks }) => sentPacks >= at);
     await assert.rejects(again.backup(from, { target: killed.target, settings }), Killed);
@@ -131,7 +132,7 @@ test("a bound smaller than a pack, and units of several packs: packs are sent on
   const from = path.join(folder, "from");
   mkdirSync(from);
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 34), Buffer.alloc(16));
-  for (let i = 0; i < 3; i++) writeFileSync(path.join(from, `${i}`), noise.update(Buffer.alloc(5_000_000)));
+  for (let i = 0; i < 2; i++) writeFileSync(path.join(from, `${i}`), noise.update(Buffer.alloc(5_000_000)));
   settleTimes(from);
   const env = await openTestEnvironment(new MemoryStore());
   const { target, line } = clientTarget(env, "u", () => false);
@@ -145,7 +146,7 @@ test("a unit that is refused while packs wait ends the backup with that error", 
   const from = path.join(folder, "from");
   mkdirSync(from);
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 35), Buffer.alloc(16));
-  for (let i = 0; i < 3; i++) writeFileSync(path.join(from, `${i}`), noise.update(Buffer.alloc(5_000_000)));
+  for (let i = 0; i < 2; i++) writeFileSync(path.join(from, `${i}`), noise.update(Buffer.alloc(5_000_000)));
   const env = await openTestEnvironment(new MemoryStore());
   const { target } = clientTarget(env, "u", () => false);
   const refusing: UploadTarget = { ...target, register: () => Promise.reject(new Error("refused")) };

@@ -16,6 +16,7 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { describeTree, openTestEnvironment, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** Enough for a tree of several nodes. */
@@ -68,7 +69,7 @@ for (const [where, below] of [
     const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(":memory:");
     t.after(() => cache.close());
-    const order = [...changes.keys(), ...Array.from({ length: 40 }, () => random.below(changes.length))];
+    const order = [...changes.keys(), ...Array.from({ length: scaled(8, 40) }, () => random.below(changes.length))];
     for (const [run, index] of order.entries()) {
       changes[index]?.(changing, random);
       settleFolders(from, changing);

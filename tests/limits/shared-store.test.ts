@@ -1,4 +1,4 @@
-// long: 20 s
+// long: 15 s
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -13,7 +13,16 @@ import { type KeptAlive, openKeptAlive } from "../../packages/server/src/testing
 import { needs } from "../../packages/server/src/testing/needs.ts";
 import { readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { startRedis, type TestRedis } from "../../packages/server/src/testing/redis.ts";
+import { scaled } from "../../packages/server/src/testing/scale.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+
+/** Two already race for the counts in the store; each costs a start. */
+const processes = scaled(2, 4);
+/** To each process. Together more than every limit of an operation, of which the largest is 60. */
+const connections = scaled(40, 64);
+/** Limits that other settings do not give: below the number of connections, and above what operations with own limits spend. */
+const anonymousLimit = scaled(70, 150);
+const packageLimit = scaled(150, 200);
 
 /** Starts services as separate processes on one database and one store. */
 async function startServices(redis: TestRedis, count: number, more: Record<string, string>) {
@@ -81,7 +90,7 @@ interface Burst {
 async function sendAll(clients: readonly KeptAlive[], burst: Burst) {
   const body = (n: number) =>
     burst.form ? new URLSearchParams(burst.form).toString() : burst.json && JSON.stringify(burst.json(n));
-  const requests = Array.from({ length: 256 }, (_, n) => ({
+  const requests = Array.from({ length: processes * connections }, (_, n) => ({
     path: burst.path,
     method: burst.method ?? (burst.json || burst.form ? "POST" : "GET"),
     headers: {
@@ -93,24 +102,27 @@ async function sendAll(clients: readonly KeptAlive[], burst: Burst) {
     ...(body(n) !== undefined && { body: body(n) ?? "" }),
   }));
   const statuses = (
-    await Promise.all(clients.map((client, at) => client.all(requests.slice(at * 64, at * 64 + 64))))
+    await Promise.all(clients.map((client, at) => client.all(requests.slice(at * connections, (at + 1) * connections))))
   ).flat();
   const passed = statuses.filter((status) => status !== 429);
   return { count: passed.length, statuses: [...new Set(passed)] };
 }
 
 describe("one shared store", () => {
-  test("4 processes × 64 connections: exactly as many requests pass as each limit allows", async (t) => {
+  test(`${processes} processes × ${connections} connections: exactly as many requests pass as each limit allows`, async (t) => {
     const command = needs(t, "redis");
     if (command === undefined) return;
     const redis = await startRedis({ after }, command);
     // Buckets that refill very slowly, so that the count does not depend on time.
-    const buckets = { EMANET_LIMIT_PACKAGE: "200/99999999", EMANET_LIMIT_ANONYMOUS: "150/99999999" };
-    const services = await startServices(redis, 4, { ...buckets, EMANET_TRUSTED_PROXIES: "127.0.0.0/8" });
+    const buckets = {
+      EMANET_LIMIT_PACKAGE: `${packageLimit}/99999999`,
+      EMANET_LIMIT_ANONYMOUS: `${anonymousLimit}/99999999`,
+    };
+    const services = await startServices(redis, processes, { ...buckets, EMANET_TRUSTED_PROXIES: "127.0.0.0/8" });
     const [first = assert.fail()] = services;
     const [authorization, staff] = [await tokenOf(first), await signInStaff(first)];
     const { demo } = await readFirstRun(first.dataDir);
-    const clients = services.map((service) => openKeptAlive({ after }, service, 64));
+    const clients = services.map((service) => openKeptAlive({ after }, service, connections));
     const press = (burst: Burst) => sendAll(clients, burst);
     const wrong = { password: "nobody's password", totp_code: "000000", client: "dashboard" };
     const login = { path: "/v1/auth/login", json: () => ({ email: "one@test.example", ...wrong }) };
@@ -123,7 +135,7 @@ describe("one shared store", () => {
       ["snapshots_list", { path: "/v1/test-snapshots", authorization }, 60, 200],
       ["restore_create", { path: "/v1/test-restores", method: "POST", authorization }, 10, 200],
       ["audit_export", { path: "/v1/test-audit-export", authorization }, 5, 200],
-      ["anonymous", { path: "/health/live", address: "198.51.100.4" }, 150, 200],
+      ["anonymous", { path: "/health/live", address: "198.51.100.4" }, anonymousLimit, 200],
     ];
     for (const [policy, burst, limit, status] of once) {
       assert.deepEqual(await press(burst), { count: limit, statuses: [status] }, policy);
@@ -159,7 +171,7 @@ describe("one shared store", () => {
     );
     // Refused requests spent nothing of the package: 60 + 10 + 5 + 30 passed.
     const reads = await press({ path: "/v1/account", authorization });
-    assert.deepEqual(reads, { count: 200 - 105, statuses: [200] }, "package");
+    assert.deepEqual(reads, { count: packageLimit - 105, statuses: [200] }, "package");
   });
 
   test("killed under load: no 500; sign-in answers 503 with Retry-After, other operations work; it is used again without a restart", async (t) => {

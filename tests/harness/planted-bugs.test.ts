@@ -21,12 +21,15 @@ const copy = path.join(root, ".cache", "planted-bugs");
 const firstSeed = 25;
 /** A bug that so many seeds do not find is not found. */
 const mostSeeds = 10;
+/** Of each seed: enough for every kind that costs no start of the service. */
+const faults = 15;
 const { EMANET_HARNESS_BUG: wanted = "" } = process.env;
 
 /** Runs the short form in the copy. Returns why it failed; null if it did not. */
 async function failureOf(seed: number): Promise<string | null> {
   const words = ["tools/run.mjs", "tools/test.ts", "tests/harness/harness.test.ts"];
-  const env = { ...process.env, EMANET_HARNESS_SEED: String(seed), EMANET_TEST_HEAVY: "0", NODE_TEST_CONTEXT: "" };
+  const plan = { EMANET_HARNESS_SEED: String(seed), EMANET_HARNESS_FAULTS: String(faults) };
+  const env = { ...process.env, ...plan, EMANET_TEST_HEAVY: "0", NODE_TEST_CONTEXT: "" };
   const child = spawn(process.execPath, words, { cwd: copy, env, stdio: ["ignore", "pipe", "pipe"] });
   const [[code], printed, said] = await Promise.all([once(child, "close"), text(child.stdout), text(child.stderr)]);
   if (code === 0) return null;

@@ -1,6 +1,7 @@
 /** A service that is started again on the same data folder, with this database or another one, and the commands of recovery on it. */
 
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { readConfig } from "../../../packages/server/src/config.ts";
 import { tarOf } from "../../../packages/server/src/snapshots/testing.ts";
 import type { Cleanup, TestDatabase } from "../../../packages/server/src/testing/database.ts";
@@ -63,6 +64,8 @@ export async function startWith(t: Cleanup, kept: Kept) {
   };
 }
 
+/** Between two looks, so that they do not take the CPU time that the service needs for what is waited for. */
+const lookMs = 5;
 /** Looks at the database so often before the clock is moved again: tokens live for minutes. */
 const looksPerMinute = 200;
 
@@ -71,6 +74,7 @@ async function inNextMinutes({ clock }: TestService, isDone: () => Promise<boole
   for (let looks = 0; ; looks++) {
     if (looks % looksPerMinute === 0) clock.advance(60_000);
     if (await isDone()) return;
+    await delay(lookMs);
   }
 }
 

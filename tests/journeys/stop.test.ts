@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
 import type { Cleanup } from "../../packages/server/src/testing/database.ts";
@@ -48,10 +48,12 @@ async function startAsTerminal(cleanup: Cleanup, settings: Readonly<Record<strin
 /** Longer than a signal needs to arrive, shorter than the stop of the database. */
 const passedOnMs = 10;
 
+const cleanup = inReverse({ after });
+/** Both services have it, one after the other: the second start makes no database. */
+const folder = path.join(await temporaryFolder(cleanup), "data");
+
 for (const { signal, threshold } of [{ signal: "SIGINT" }, { signal: "SIGTERM", threshold: 262_144 }] as const) {
-  test(`${signal} to the whole process group: the service, started with its variables, ends with code 0 and logs no warning and no error`, async (t) => {
-    const cleanup = inReverse(t);
-    const folder = path.join(await temporaryFolder(cleanup), "data");
+  test(`${signal} to the whole process group: the service, started with its variables, ends with code 0 and logs no warning and no error`, async () => {
     // What the operator has set stays (record 0643).
     const own = threshold === undefined ? {} : { MALLOC_MMAP_THRESHOLD_: String(threshold) };
     const service = await startAsTerminal(cleanup, { ...sandboxSettings(folder), ...own });

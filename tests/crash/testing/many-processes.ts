@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { mkdir, utimes } from "node:fs/promises";
 import path from "node:path";
-import { withConnection } from "../../../packages/server/src/kernel/database/pool.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../../packages/server/src/kernel/postgres/embedded.ts";
 import { type Cleanup, silentLog } from "../../../packages/server/src/testing/database.ts";
 import {
@@ -18,6 +17,7 @@ import {
   startMain,
 } from "../../../packages/server/src/testing/main-process.ts";
 import { needs, type Skippable } from "../../../packages/server/src/testing/needs.ts";
+import { OutsideView } from "../../../packages/server/src/testing/outside-view.ts";
 import { type FirstRunFile, readFirstRun } from "../../../packages/server/src/testing/people.ts";
 import { startRedis } from "../../../packages/server/src/testing/redis.ts";
 import { temporaryFolder } from "../../../packages/server/src/testing/temporary-folder.ts";
@@ -79,12 +79,14 @@ interface Parts {
 export class ManyProcesses extends ServiceUnderTest {
   readonly #parts: Parts;
   readonly #running = new Map<ProcessName, OneProcess>();
+  readonly #view: OutsideView;
   #firstRun: FirstRunFile | null = null;
   readonly client: Client;
 
   private constructor(parts: Parts, client: Client) {
     super();
     this.#parts = parts;
+    this.#view = new OutsideView(parts.cleanup);
     this.client = client;
   }
 
@@ -231,6 +233,6 @@ export class ManyProcesses extends ServiceUnderTest {
 
   async rows<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const target = { ...this.#parts.postgres.admin, database: this.#parts.postgres.connection.database };
-    return withConnection(target, async (client) => (await client.query<Row>(text, [...values])).rows);
+    return this.#view.rows<Row>(target, text, values);
   }
 }

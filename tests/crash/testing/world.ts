@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, readlink, utimes } from "node:fs/promises";
 import path from "node:path";
-import { withConnection } from "../../../packages/server/src/kernel/database/pool.ts";
 import { socketPort } from "../../../packages/server/src/kernel/postgres/settings.ts";
 import type { Cleanup } from "../../../packages/server/src/testing/database.ts";
 import {
@@ -13,6 +12,7 @@ import {
   sandboxSettings,
   startMain,
 } from "../../../packages/server/src/testing/main-process.ts";
+import { OutsideView } from "../../../packages/server/src/testing/outside-view.ts";
 import { type FirstRunFile, readFirstRun } from "../../../packages/server/src/testing/people.ts";
 import { processesIn } from "../../../packages/server/src/testing/processes.ts";
 import { filesIn } from "./leftovers.ts";
@@ -23,6 +23,7 @@ export class World extends ServiceUnderTest {
   readonly #cleanup: Cleanup;
   readonly #port: number;
   readonly #nodeOptions: readonly string[];
+  readonly #view: OutsideView;
   #main: MainProcess | null = null;
   #client: Client | null = null;
 
@@ -30,6 +31,7 @@ export class World extends ServiceUnderTest {
     super();
     this.#nodeOptions = nodeOptions;
     this.#cleanup = cleanup;
+    this.#view = new OutsideView(cleanup);
     this.folder = folder;
     this.#port = port;
   }
@@ -131,6 +133,6 @@ export class World extends ServiceUnderTest {
   async rows<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const host = await readlink(path.join(this.folder, "postgres.socket"));
     const target = { kind: "socket", host, port: socketPort, user: "postgres", database: "emanet" } as const;
-    return withConnection(target, async (client) => (await client.query<Row>(text, [...values])).rows);
+    return this.#view.rows<Row>(target, text, values);
   }
 }

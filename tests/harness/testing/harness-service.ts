@@ -20,6 +20,7 @@ import {
   sandboxSettings,
   startMain,
 } from "../../../packages/server/src/testing/main-process.ts";
+import { OutsideView } from "../../../packages/server/src/testing/outside-view.ts";
 import { type FirstRunFile, readFirstRun } from "../../../packages/server/src/testing/people.ts";
 import { type Line, type LineRules, startLine } from "../../../packages/storage/src/testing/tcp-proxy.ts";
 import { filesIn } from "../../crash/testing/leftovers.ts";
@@ -56,6 +57,7 @@ export class HarnessService extends ServiceUnderTest {
   readonly #options: Options;
   readonly #ports = new Map<RoleName, number>();
   readonly #running = new Map<RoleName, MainProcess>();
+  readonly #view: OutsideView;
   readonly #tokens = new Map<string, { readonly headers: Headers; readonly until: number }>();
   /** Changes when tokens that are on their way may be refused. */
   #tokenEpoch = 0;
@@ -77,6 +79,7 @@ export class HarnessService extends ServiceUnderTest {
     this.#options = options;
     this.#postgres = postgres;
     options.cleanup.after(() => this.#postgres.stop());
+    this.#view = new OutsideView(options.cleanup);
   }
 
   static async open(options: Options): Promise<HarnessService> {
@@ -268,7 +271,7 @@ export class HarnessService extends ServiceUnderTest {
 
   async rows<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const target = { ...this.#postgres.admin, database: "emanet" };
-    return withConnection(target, async (client) => (await client.query<Row>(text, [...values])).rows);
+    return this.#view.rows<Row>(target, text, values);
   }
 
   // The clock.

@@ -3,7 +3,7 @@
  * afterwards: the application, its audit record, its two mails, the answer to its Idempotency-Key.
  */
 
-// long: 15 s
+// long: 20 s
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";

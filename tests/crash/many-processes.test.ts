@@ -7,7 +7,7 @@
  * names a file for the log.
  */
 
-// long: 20 s
+// long: 35 s
 
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";

@@ -5,6 +5,8 @@
  * `npm run test:heavy` kills 24 times. EMANET_KILL_SEED chooses other moments.
  */
 
+// long: 25 s
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

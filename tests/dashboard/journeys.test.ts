@@ -11,8 +11,8 @@ import {
   type OpenedPage,
   openDashboard,
   setLook,
-  showLook,
   sharedBrowser,
+  showLook,
   signIn,
   startOffice,
 } from "./testing.ts";

@@ -30,7 +30,7 @@ const { EMANET_HARNESS_SEED, EMANET_HARNESS_FAULTS, EMANET_HARNESS_STORE, EMANET
 const isHeavy = scaled(0, 1) === 1;
 /** Seconds of CPU time each. `.ci/run` and the search for planted bugs have more. */
 const fewFaults = 8;
-/** Its few faults have a service and a database that are killed, one that is lost, a full disk, lost answers, and a clock both ways. */
+/** Its few faults: a service that is killed, a database that is lost, an old copy, a full disk, lost answers, a store that is away, a clock both ways. */
 const seedOfFew = 30;
 const isFew = !isHeavy && EMANET_HARNESS_FAULTS === undefined;
 

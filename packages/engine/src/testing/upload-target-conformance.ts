@@ -46,6 +46,7 @@ export function uploadTargetConformance(name: string, make: () => Promise<Target
   describe(`upload port, ${name}`, () => {
     repetition(make);
     processes(make);
+    overtaken(make);
     ends(make);
     lies(make);
     scopes(make);
@@ -162,6 +163,27 @@ function processes(make: () => Promise<TargetUnderTest>): void {
     await assertRestores(t, done);
   });
 
+  test("a process that ends between the record in the chain and the row: the repeated call adds the row and no second record", async (t) => {
+    const under = await make();
+    const { catalog } = under.env.vault;
+    const before = await chainRecords(under.env);
+    const commit = t.mock.method(catalog, "commit", async () => {
+      throw new Error("the process has ended");
+    });
+    const around: AroundCall = async (name, call) => {
+      if (name !== "complete") return call();
+      await assert.rejects(call(), /the process has ended/);
+      commit.mock.restore();
+      return call();
+    };
+    const done = await backUp(t, under, (targets) => intercept(inTurn(targets), around));
+    assert.equal((await chainRecords(under.env)) - before, 1);
+    await assertRestores(t, done);
+    await assertSound(under.env);
+  });
+}
+
+function overtaken(make: () => Promise<TargetUnderTest>): void {
   test("an upload that another process completes after it was looked up: the same row", async (t) => {
     const under = await make();
     const [one, two] = [0, 1].map(() => under.target({ upload: "u", owner: "a" }));
@@ -188,25 +210,6 @@ function processes(make: () => Promise<TargetUnderTest>): void {
     };
     await backUp(t, under, () => inTurn);
     assert.equal((await listSnapshots(catalog)).length, 1);
-  });
-
-  test("a process that ends between the record in the chain and the row: the repeated call adds the row and no second record", async (t) => {
-    const under = await make();
-    const { catalog } = under.env.vault;
-    const before = await chainRecords(under.env);
-    const commit = t.mock.method(catalog, "commit", async () => {
-      throw new Error("the process has ended");
-    });
-    const around: AroundCall = async (name, call) => {
-      if (name !== "complete") return call();
-      await assert.rejects(call(), /the process has ended/);
-      commit.mock.restore();
-      return call();
-    };
-    const done = await backUp(t, under, (targets) => intercept(inTurn(targets), around));
-    assert.equal((await chainRecords(under.env)) - before, 1);
-    await assertRestores(t, done);
-    await assertSound(under.env);
   });
 }
 

@@ -7,6 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin, stop } from "esbuild";
@@ -29,6 +30,20 @@ const placesOfSources: Plugin = {
         .replaceAll("import.meta.dirname", JSON.stringify(path.dirname(file)))
         .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
       return { contents, loader: "ts" };
+    });
+  },
+};
+
+const ourSources = /[/\\]packages[/\\][^/\\]+[/\\]src[/\\]/;
+
+/** Packages that are loaded when they are first needed stay where they are: the names that a CommonJS one exports would be lost. */
+const packagesOnDemand: Plugin = {
+  name: "packages on demand",
+  setup({ onResolve }) {
+    onResolve({ filter: /^[^./]/ }, ({ path: name, kind, importer }) => {
+      const isPackage = !name.startsWith("node:") && !name.startsWith("@emanet/");
+      if (kind !== "dynamic-import" || !isPackage || !ourSources.test(importer)) return null;
+      return { path: pathToFileURL(createRequire(importer).resolve(name)).href, external: true };
     });
   },
 };
@@ -72,7 +87,7 @@ async function write(folder: string): Promise<void> {
     keepNames: true,
     legalComments: "none",
     logLevel: "warning",
-    plugins: [placesOfSources],
+    plugins: [placesOfSources, packagesOnDemand],
     banner: { js: requireFunction },
   });
   // The compiler is another process, which would not end.

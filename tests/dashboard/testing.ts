@@ -92,8 +92,6 @@ export async function showLook(page: Page, look: Look): Promise<void> {
   await setLook(page, look);
   if ((await page.locator("html").getAttribute("lang")) !== look.language) await page.reload();
   await page.waitForLoadState("networkidle");
-  // A colour on its way to another is no finding.
-  await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
 }
 
 /** A page whose clock is that of the service. Violations of the policy are recorded, also those that the console does not show. */
@@ -155,6 +153,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** What axe finds in the page, as short lines. It is given to the page by the debugger, which our policy does not bind. */
 export async function axeFindings(page: Page): Promise<string[]> {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axeSource);
+  // A colour on its way to another, as of a button that is no longer disabled, is no finding.
+  await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
   const { violations } = (await page.evaluate(
     `axe.run(document, ${JSON.stringify({ runOnly: axeRules, resultTypes: ["violations"] })})`,
   )) as AxeResults;

@@ -68,6 +68,8 @@ export class HarnessService extends ServiceUnderTest {
   #offsetMs = 0;
   /** The latest time that the clock has shown. */
   #latest = 0;
+  /** When the clock was set back, by the real time, and what it showed then. */
+  readonly #setBack: { readonly at: number; readonly shown: number }[] = [];
   /** How often the database was replaced by another one. */
   databases = 0;
   /** The last requests that had no answer or one that says "not now": what the service said when a test ends with "not in time". */
@@ -288,10 +290,16 @@ export class HarnessService extends ServiceUnderTest {
     return this.#latest;
   }
 
+  /** The earliest time that the clock has shown since a moment of the real one. A lease that was given then ends early, when the clock is right again. */
+  earliestSince(moment: number): number {
+    return Math.min(this.now(), ...this.#setBack.filter(({ at }) => at >= moment).map(({ shown }) => shown));
+  }
+
   /** Moves the clock, also backwards. */
   async moveClock(ms: number): Promise<void> {
     this.now();
     this.#offsetMs += ms;
+    if (ms < 0) this.#setBack.push({ at: Date.now(), shown: this.now() });
     await this.#setClock();
     // Tokens of a later time are refused, and one that was given just before may have ended.
     if (ms < 0 || ms > tokenMs) this.forgetTokens();

@@ -136,7 +136,7 @@ export class Uploader {
     this.#parts.oracle.mayCome(reference, upload);
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
-    const began = this.#parts.service.now();
+    const began = { time: this.#parts.service.now(), moment: Date.now() };
     const databases = this.#parts.service.databases;
     this.#parts.service.failed.addEventListener("abort", () => goOn(), { once: true });
     const sent = this.#sendFolder(upload, reference, async (operation) => {
@@ -154,7 +154,8 @@ export class Uploader {
           return;
         }
         const { service } = this.#parts;
-        const mayHaveEnded = service.latest() > began + leaseMs || service.databases !== databases;
+        const earliest = Math.min(began.time, service.earliestSince(began.moment));
+        const mayHaveEnded = service.latest() > earliest + leaseMs || service.databases !== databases;
         const isEnded = /lease_expired|unknown_upload/.test(said);
         assert.ok(mayHaveEnded || !isEnded, `${upload.key} was ended before its lease: ${said}`);
         await this.send(upload, 0);

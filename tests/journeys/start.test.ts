@@ -1,4 +1,4 @@
-// long: 25 s
+// long: 20 s
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,7 +7,6 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { startProgram } from "../../packages/server/src/testing/child.ts";
 import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
 import { type Cleanup, testDatabase } from "../../packages/server/src/testing/database.ts";
 import { clientOf, databaseUrl, sandboxSettings, startMain } from "../../packages/server/src/testing/main-process.ts";
@@ -108,27 +107,24 @@ describe("arguments and settings", () => {
     await once(busy, "listening");
     cleanup.after(async () => void busy.close());
     const { port } = busy.address() as { port: number };
-    const url = databaseUrl(database);
-    const cases = [
+    for (const [setting, value, expected] of [
       ["EMANET_SMTP_URL", "smtp://mail.ornek.example/path", /mail server/],
       ["EMANET_LISTEN", `127.0.0.1:${port}`, /Something already listens/],
       ["EMANET_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing", /database cannot be reached/],
       ["EMANET_TLS_CERT", "/nowhere/tls.pem", /tls\.pem|certificate/i],
       ["EMANET_STORAGE", "s3://bucket?color=red", /EMANET_STORAGE cannot be used: .*parameters/],
       ["EMANET_STORAGE", `file:${import.meta.dirname}`, /EMANET_STORAGE cannot be used: /],
-    ] as const;
-    const environments = cases.map(async ([setting, value]) => ({
-      ...(await settingsFor(cleanup, url)).settings,
-      ...(setting === "EMANET_TLS_CERT" && { EMANET_TLS_KEY: "/nowhere/tls.key" }),
-      [setting]: value,
-    }));
-    const args = [JSON.stringify(await Promise.all(environments))];
-    const program = startProgram(cleanup, "fail-starts", { args });
-    for (const [setting, , expected] of cases) {
-      const { code, errors } = JSON.parse(await program.line()) as { code: number | null; errors: string };
-      assert.equal(code, 1, setting);
-      assert.match(errors, expected);
-      assert.doesNotMatch(errors, /\n\s+at /, setting);
+    ] as const) {
+      const settings = {
+        ...sandboxSettings(await temporaryFolder(cleanup)),
+        EMANET_DATABASE_URL: databaseUrl(database),
+        ...(setting === "EMANET_TLS_CERT" && { EMANET_TLS_KEY: "/nowhere/tls.key" }),
+        [setting]: value,
+      };
+      const main = startMain(cleanup, { settings });
+      assert.equal((await main.ended()).code, 1, setting);
+      assert.match(main.stderr(), expected);
+      assert.doesNotMatch(main.stderr(), /\n\s+at /, setting);
     }
   });
 });

@@ -55,6 +55,24 @@ test("every verb works on a local repository", async (t) => {
   assert.equal((await agent.run(["forget", "latest"])).code, 2, "on the service people do that");
 });
 
+test("what only the service has is refused with --repo, and nothing is done", async (t) => {
+  const { agent, repo } = await localAgent(t);
+  const from = writeTree(path.join(agent.folder, "from"), { "a.txt": "bir" });
+  const given = [
+    ...["--label=Gece", "--vault=v", "--taxpayer=t", "--trigger=api", "--reference=r", "--limit-upload=10"].map(
+      (option) => ["backup", from, "--source", "ofis", option],
+    ),
+    ...["--vault=v", "--limit-download=10"].map((option) => ["cat", "latest", "a.txt", option]),
+  ];
+  for (const args of given) {
+    const ended = await agent.run([...args, ...repo]);
+    assert.equal(ended.code, 2, args.join(" "));
+    const [option = ""] = args.at(-1)?.split("=") ?? [];
+    assert.ok(ended.stderr.includes(`${option} works on the service only`), ended.stderr);
+  }
+  assert.deepEqual(await agent.json("snapshots", ...repo), []);
+});
+
 test("a closed pipe ends a list quietly", async (t) => {
   const { agent, repo } = await localAgent(t);
   const many = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`f${i}-${"x".repeat(100)}`, ""]));

@@ -162,6 +162,14 @@ describe("schedule", () => {
       ran.push(command.join(" "));
       return { code: 0, output: "" };
     };
+    for (const words of [[path.join(agent.folder, "yok")], [agent.folder, "--exclude-file=yok.txt"]]) {
+      const ended = await agent.run(["schedule", ...words, "--source", "Gece Yedeği"], {
+        context: { execute: record },
+      });
+      assert.equal(ended.code, 2, words.join(" "));
+      assert.match(ended.stderr, /not found: .*yok/);
+    }
+    assert.deepEqual(ran, [], "a folder or a list that is not there is not scheduled");
     await agent.run([...args, "--with", "systemd"], { context: { execute: record } });
     const [timer = ""] = ran.at(-1)?.match(/emanet-gece.*timer/) ?? [];
     assert.ok(readFileSync(path.join(agent.folder, ".config/systemd/user", timer), "utf8").includes("03:30"));

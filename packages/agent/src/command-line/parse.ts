@@ -3,7 +3,7 @@
 import { parseArgs } from "node:util";
 import { usage } from "../failure.ts";
 import type { OptionName, VerbName, VerbSpec } from "./verbs.ts";
-import { commonOptions, optionTable, verbs } from "./verbs.ts";
+import { commonOptions, optionTable, serviceOptions, verbs } from "./verbs.ts";
 
 type Values = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 
@@ -67,6 +67,8 @@ export function parseCommandLine(args: readonly string[]): Parsed {
   if (spec.on === "repository" && values.repo === undefined) throw usage(`${verb} needs --repo DIR`);
   if (values.kit !== undefined && values.repo === undefined)
     throw usage("--kit needs --repo DIR, a copy of the bucket");
+  const unknown = values.repo === undefined ? undefined : serviceOptions.find((name) => values[name] !== undefined);
+  if (unknown !== undefined) throw usage(`--${unknown} works on the service only, not with --repo`);
   return new CommandLine(verb, positionals, values);
 }
 

@@ -106,6 +106,11 @@ export type OptionName = keyof typeof optionTable;
 /** Every verb takes these. */
 export const commonOptions = ["json", "quiet", "help"] as const satisfies readonly OptionName[];
 
+/** A local repository has nothing of the kind, so with `--repo` they are refused. */
+export const serviceOptions = [
+  ...(["label", "vault", "taxpayer", "trigger", "reference", "limit-upload", "limit-download"] as const),
+] as const satisfies readonly OptionName[];
+
 const filters = ["include", "exclude", "exclude-file"] as const;
 
 export const verbs = {

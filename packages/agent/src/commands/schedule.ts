@@ -27,6 +27,7 @@ export const schedule: Command = async (run) => {
   else if (isRemoval) remove(run, plan);
   else {
     assertSignedIn(run);
+    assertThere([...line.words, ...line.list("exclude-file")]);
     install(run, plan);
   }
   return exitCodes.done;
@@ -39,6 +40,12 @@ function assertSignedIn({ environment }: Run): void {
     exitCode: exitCodes.notSignedIn,
     advice: "Run `emanet login` first.",
   });
+}
+
+/** A mistyped folder would be found by nobody but the log of the night. */
+function assertThere(names: readonly string[]): void {
+  const missing = names.filter((name) => !existsSync(name));
+  if (missing.length > 0) throw usage(`not found: ${missing.map((name) => path.resolve(name)).join(", ")}`);
 }
 
 function schedulerOf({ line, environment }: Run): SchedulerName {

@@ -29,6 +29,9 @@ import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts
 const world = await startForAgents({ after });
 const { service, demo } = world;
 
+/** After it the service takes a run for gone. */
+const goneMs = 121_000;
+
 interface Office {
   readonly agent: TestAgent;
   readonly root: string;
@@ -208,6 +211,28 @@ test("folders that another process swaps for links again and again: nothing is w
     await ended;
   }
   assert.deepEqual(readdirSync(outside), ["benim.txt"]);
+});
+
+test("a signal ends a run in the middle of an order; nothing is reported as failed, and the next run does it to its end", async (t) => {
+  const { agent, root, order, work, auth } = await office(t);
+  const interrupt = new AbortController();
+  // Its folder is made before anything is fetched.
+  const begun = setInterval(() => {
+    if (readdirSync(root).length > 0) interrupt.abort(new DOMException("ended", "AbortError"));
+  }, 1);
+  const args = ["orders", "--once", "--root", root, "--threads", "0", "--json"];
+  const codes: number[] = [];
+  const interrupted = await order({}, async () => {
+    codes.push((await agent.run(args, { signal: interrupt.signal })).code);
+  });
+  clearInterval(begun);
+  assert.deepEqual([codes, interrupted.status], [[130], "running"]);
+  service.clock.advance(goneMs);
+  await work();
+  const { json: restore } = await service.send("GET", `/v1/restore/${interrupted.id}`, { headers: auth });
+  assert.equal(restore?.status, "completed", JSON.stringify(restore));
+  const [name = ""] = readdirSync(root);
+  assert.equal(readFileSync(path.join(root, name, "alt/çok/c.txt"), "utf8"), "c");
 });
 
 test("damaged content: the order fails and writes nothing at its path, or says what is missing and brings the rest", async (t) => {

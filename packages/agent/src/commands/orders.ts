@@ -79,12 +79,13 @@ async function takeOrders(run: Run, order: OrderRun, agentId: string): Promise<b
     return true;
   }
   let isWhole = true;
+  signal.throwIfAborted();
   for (const each of all) {
-    signal.throwIfAborted();
     const end = await runOrder(run, order, each);
     run.data({ type: "order", id: each.id, snapshot_id: each.snapshot_id, end });
     run.say(`${each.id}  ${end}`);
     isWhole = isWhole && end === "completed";
+    signal.throwIfAborted();
   }
   return isWhole;
 }

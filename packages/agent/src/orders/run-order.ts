@@ -38,7 +38,7 @@ const reportEveryMs = 30_000;
 /** The most warnings of one call. */
 const maxWarnings = 1000;
 
-/** Works on an order to its end. `left`: it was canceled, or another run has it. */
+/** Works on an order to its end. `left`: it was canceled, another run has it, or this run was told to end; then the next one goes on. */
 export async function runOrder(context: AgentContext, run: OrderRun, order: Order): Promise<OrderEnd> {
   const { client, runId } = run;
   const amount = { bytes_restored: 0, files_restored: 0 };
@@ -55,7 +55,7 @@ export async function runOrder(context: AgentContext, run: OrderRun, order: Orde
       await finish(run, order, amount, failed ? "content_damaged" : null);
       return failed ? "failed" : "completed";
     } catch (error) {
-      if (isProblem(error, "state_conflict")) return "left";
+      if (isProblem(error, "state_conflict") || context.signal.aborted) return "left";
       await finish(run, order, amount, failureOf(error));
       return "failed";
     } finally {
@@ -181,7 +181,7 @@ function openParts(root: OpenFolder, parts: readonly string[], opened: OpenFolde
 }
 
 async function restore(
-  { wait }: AgentContext,
+  { wait, signal }: AgentContext,
   { client, threads }: OrderRun,
   order: Order,
   folder: OpenFolder,
@@ -208,6 +208,7 @@ async function restore(
       paths,
       owners: false,
       leavesTarget: true,
+      signal,
       onProgress: ({ files, bytes }) => {
         amount.files_restored = files;
         amount.bytes_restored = bytes;

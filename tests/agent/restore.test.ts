@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -135,6 +136,27 @@ describe("a folder that has files", () => {
     assert.deepEqual(readdirSync(target).sort(), ["a.txt", "b.txt", "klasör", "notlar"]);
     assert.deepEqual(readdirSync(path.join(target, "klasör")), ["c.txt"]);
     assert.ok(existsSync(path.join(outside, "kalsın.txt")), "what a link points to stays");
+  });
+
+  test("a dry run tells links that are there already from those that would be made, and changes none", async (t) => {
+    const { agent, repo, from, target } = await backedUp(t, { "a.txt": "bir" });
+    for (const name of ["aynı", "başka", "yok"]) symlinkSync("a.txt", path.join(from, name));
+    await agent.json("backup", from, "--threads", "0", ...repo);
+    mkdirSync(target);
+    symlinkSync("a.txt", path.join(target, "aynı"));
+    symlinkSync("b.txt", path.join(target, "başka"));
+    const args = ["restore", "latest", "--target", target, "--threads", "0", ...repo, "--dry-run", "--overwrite"];
+    for (const [mode, other] of [
+      ["always", "restore"],
+      ["never", "keep"],
+    ] as const) {
+      const told = (await agent.json(...args, mode)).filter((line) => line.type === "entry");
+      assert.deepEqual(Object.fromEntries(told.map((line) => [line.path, line.action])), {
+        ...{ "a.txt": "restore", aynı: "keep", başka: other, yok: "restore" },
+      });
+    }
+    assert.deepEqual(readdirSync(target).sort(), ["aynı", "başka"]);
+    assert.equal(readlinkSync(path.join(target, "başka")), "b.txt");
   });
 
   test("nothing is written through a link: a folder that is one is reported, a file that is one is replaced", async (t) => {

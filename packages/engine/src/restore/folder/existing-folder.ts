@@ -55,13 +55,18 @@ export class ExistingFolder implements RestoreFolder {
     return { replaces: at, draft: this.#draftOf(at) };
   }
 
-  keepOrRemoveLink(file: Buffer, target: Uint8Array): boolean {
+  keepsLink(file: Buffer, target: Uint8Array): boolean {
     const stat = lstatSync(file, { throwIfNoEntry: false });
     if (stat === undefined) return false;
     if (this.#mode === "never") return true;
-    if (stat.isSymbolicLink() && sameBytes(readlinkSync(file, "buffer"), target)) return true;
-    if (stat.isDirectory()) throw new Error("there is a directory at its path");
-    rmSync(file);
+    return stat.isSymbolicLink() && sameBytes(readlinkSync(file, "buffer"), target);
+  }
+
+  keepOrRemoveLink(file: Buffer, target: Uint8Array): boolean {
+    if (this.keepsLink(file, target)) return true;
+    if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new Error("there is a directory at its path");
+    rmSync(file, { force: true });
     return false;
   }
 

@@ -13,7 +13,9 @@ export interface RestoreFolder {
   readonly isNew: boolean;
   /** Decides for a file, and removes what is in its way. Throws what a person should know. */
   prepareFile(path: Uint8Array, entry: FileEntry, mode: number): FileStep;
-  /** Returns true if the link is there, or something that stays. Otherwise whatever is at its path is removed. */
+  /** Whether the link is there, or something that stays. Changes nothing. */
+  keepsLink(path: Buffer, target: Uint8Array): boolean;
+  /** The same. If not, whatever is at its path is removed. */
   keepOrRemoveLink(path: Buffer, target: Uint8Array): boolean;
   /** Makes a directory. Returns whether it gets the mode and time of the snapshot's. A link is not taken for a directory. */
   makeDirectory(path: Buffer): boolean;

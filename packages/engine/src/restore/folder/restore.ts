@@ -228,7 +228,7 @@ class Restore {
     if (!this.#isKept(path, entry.type === "directory")) return;
     if (entry.type === "directory") return this.#restoreDirectory(entry, path);
     if (entry.type === "link") {
-      this.#options.onEntry?.(path, "restore", entry);
+      this.#options.onEntry?.(path, this.#folder.keepsLink(path, entry.target) ? "keep" : "restore", entry);
       this.#deferred.push(deferredEntry(path, entry, entry.target));
       return;
     }

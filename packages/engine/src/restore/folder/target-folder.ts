@@ -80,12 +80,14 @@ export class TargetFolder implements RestoreFolder {
     return "write";
   }
 
-  /** Returns true if the link exists. Otherwise whatever is at its path is removed. */
-  keepOrRemoveLink(path: Buffer, target: Uint8Array): boolean {
+  keepsLink(path: Buffer, target: Uint8Array): boolean {
     const stat = this.resumed ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
-    if (stat === undefined) return false;
-    if (stat.isSymbolicLink() && sameBytes(readlinkSync(path, "buffer"), target)) return true;
-    rmSync(path);
+    return stat?.isSymbolicLink() === true && sameBytes(readlinkSync(path, "buffer"), target);
+  }
+
+  keepOrRemoveLink(path: Buffer, target: Uint8Array): boolean {
+    if (this.keepsLink(path, target)) return true;
+    if (this.resumed) rmSync(path, { force: true });
     return false;
   }
 

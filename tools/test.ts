@@ -21,7 +21,6 @@ import path from "node:path";
 import { type TestServer, testServerVariable } from "../packages/server/src/testing/database.ts";
 import { serviceFileVariable } from "../packages/server/src/testing/main-process.ts";
 import { heavyVariable } from "../packages/server/src/testing/scale.ts";
-import { bundleService } from "./bundle-service.ts";
 import { cpuFileVariable, readCosts } from "./test-cpu.ts";
 import { groupTests } from "./test-groups.ts";
 import { splitTests } from "./test-parts.ts";
@@ -77,7 +76,7 @@ async function main(args: readonly string[]): Promise<number> {
       ...(cpu && { [cpuFileVariable]: costsFile }),
       [testServerVariable]: JSON.stringify(server),
       [heavyVariable]: heavy ? "1" : "0",
-      ...(isBundled && { [serviceFileVariable]: await bundleService() }),
+      ...(isBundled && { [serviceFileVariable]: await (await import("./bundle-service.ts")).bundleService() }),
       [fileTimeoutVariable]: String(timeoutSeconds),
       // Files of killed processes are removed with the run.
       TMPDIR: temporary,

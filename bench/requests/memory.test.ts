@@ -1,4 +1,4 @@
-// long: 13 s
+// long: 20 s
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -11,7 +11,7 @@ import { startService } from "./measured-service.ts";
 import { readMemory, stopProgram } from "./processes.ts";
 
 /** Requests before the first reading, which load, compile and cache; and as many between the readings. */
-const requests = scaled(1_000, 100_000);
+const requests = scaled(2_000, 100_000);
 
 /** What compiled code and caches may add between the readings. */
 const mostGrowthBytes = 2 * 2 ** 20;

@@ -8,6 +8,7 @@
 
 import { cases, type RequestCase } from "./cases.ts";
 import { type Client, sendAll, sendSteadily } from "./clients.ts";
+import { type Wakefulness, whileAwake } from "./keep-awake.ts";
 import { childrenOf, type Program, waitedMs, watchProgram } from "./processes.ts";
 import { canRunAtRealTime, runAtRealTime } from "./real-time.ts";
 import { type Pause, type Stalls, watchStalls } from "./stalls.ts";
@@ -39,22 +40,27 @@ interface Round {
 
 type Priority = "ordinary" | "real-time";
 
+/** At ordinary priority programs would wait for the loops; at real-time priority they do not. */
+const wakefulness: Readonly<Record<Priority, Wakefulness>> = { ordinary: "naps", "real-time": "loops" };
+
 /** Prints lines for each server; both in turn, round by round. */
 export async function measureHalfLoad(subject: HalfLoadSubject): Promise<void> {
   const kinds = cases.filter(({ name }) => compared.some((one) => one === name));
   const priorities: readonly Priority[] = canRunAtRealTime() ? ["ordinary", "real-time"] : ["ordinary"];
   for (const kind of kinds) await fullRate(subject, kind);
-  const measured = priorities.flatMap((priority) => kinds.map((kind) => ({ priority, kind, rounds: [] as Round[] })));
-  for (let round = 0; round < subject.rounds; round++) {
-    for (const { priority, kind, rounds } of measured) rounds.push(await measureRound(subject, kind, priority));
-  }
-  for (const priority of priorities) {
-    console.log(`\nhalf load, ${priority} priority: ${subject.rounds} rounds of ${halfLoadRequests} requests, medians`);
-    for (const { kind, rounds } of measured.filter((one) => one.priority === priority)) showRounds(kind, rounds);
-  }
+  for (const priority of priorities)
+    await whileAwake(wakefulness[priority], () => measureAtPriority(subject, kinds, priority));
   if (!priorities.includes("real-time"))
     console.log("    not measured at real-time priority, which this user may not give (`chrt --fifo`)");
-  for (const { kind, priority } of measured) await explain(subject, kind, priority);
+}
+
+async function measureAtPriority(subject: HalfLoadSubject, kinds: readonly RequestCase[], priority: Priority) {
+  const measured = kinds.map((kind) => ({ kind, rounds: [] as Round[] }));
+  for (let round = 0; round < subject.rounds; round++)
+    for (const { kind, rounds } of measured) rounds.push(await measureRound(subject, kind, priority));
+  console.log(`\nhalf load, ${priority} priority: ${subject.rounds} rounds of ${halfLoadRequests} requests, medians`);
+  for (const { kind, rounds } of measured) showRounds(kind, rounds);
+  for (const { kind } of measured) await explain(subject, kind, priority);
 }
 
 function showRounds({ name, server }: RequestCase, rounds: readonly Round[]): void {

@@ -23,7 +23,7 @@ import { startTestServer } from "../../tools/test-server.ts";
 import { cases as allCases, type RequestCase, targetRatios } from "./cases.ts";
 import { type Client, openClients, type Protocol, sendAll } from "./clients.ts";
 import { measureHalfLoad } from "./half-load.ts";
-import { keepAwake } from "./keep-awake.ts";
+import { whileAwake } from "./keep-awake.ts";
 import { startService } from "./measured-service.ts";
 import {
   countsOf,
@@ -95,13 +95,13 @@ interface Cost {
 const cleanups: (() => Promise<unknown>)[] = [];
 try {
   const bench = await prepare();
-  const letSleep = keepAwake();
-  if (letSleep === null) console.log("the processors may sleep between requests: `chrt` is missing");
-  else cleanups.push(letSleep);
-  if (parts.has("costs")) for (const protocol of protocols) await measureCosts(bench, protocol);
+  await whileAwake("loops", async () => {
+    if (parts.has("costs")) for (const protocol of protocols) await measureCosts(bench, protocol);
+  });
   if (parts.has("half")) await measureHalf(bench);
-  if (parts.has("memory")) await measureMemory(bench);
-  await letSleep?.();
+  await whileAwake("loops", async () => {
+    if (parts.has("memory")) await measureMemory(bench);
+  });
   if (parts.has("idle")) await measureIdle(bench);
 } finally {
   for (const undo of cleanups.reverse()) await undo();

@@ -127,6 +127,8 @@ test("a backup goes on without its cache where the folder cannot be used, and sa
   const { code, last } = await agent.run(args, { environment: { cacheFolder } });
   assert.equal(code, 0);
   assert.match(String(last.cache_error), /ENOTDIR|EEXIST/);
+  const text = await agent.run(args.slice(0, -1), { environment: { cacheFolder } });
+  assert.match(text.stdout, /^The file cache could not be used: .*(ENOTDIR|EEXIST)/m);
   const { last: usual } = await agent.run(args);
   assert.equal(usual.cache_error, null);
 });

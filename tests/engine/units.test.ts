@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { test } from "node:test";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
 import { MemoryStore, openFileStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import { readStoredPack } from "../../packages/engine/src/backup/stored-pack.ts";
@@ -102,6 +103,127 @@ test("if the file cache cannot be written, the snapshot stays and the next backu
   env.ctx.advance(1000);
   assert.equal((await env.backup(from, { cache })).unchanged, 1);
 });
+
+/** A tree whose cache has directories of one part and of several, and what changes in each of them. */
+function cachedTree(t: TestContext) {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  const write = (directory: string, file: number, text: string) =>
+    writeFileSync(path.join(from, directory, `fatura-2026-${String(file).padStart(6, "0")}.xml`), text);
+  const directories = ["a", "büyük", "c"];
+  for (const directory of directories) {
+    mkdirSync(path.join(from, directory), { recursive: true });
+    for (let file = 0; file < (directory === "büyük" ? 1500 : 20); file++)
+      write(directory, file, `${directory}${file}`);
+  }
+  settleTimes(from);
+  const change = (text: string) => {
+    for (const directory of directories) write(directory, 7, text);
+  };
+  const cachePath = path.join(folder, "cache.sqlite");
+  const cache = new FileCache(cachePath);
+  const database = new DatabaseSync(cachePath);
+  t.after(() => {
+    cache.close();
+    database.close();
+  });
+  const restored = async (env: TestEnvironment, snapshot: Parameters<TestEnvironment["restore"]>[0], name: string) => {
+    const to = path.join(folder, name);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  };
+  return { from, change, cache, database, restored };
+}
+
+/** Where a cache can fail: as SQLite reports it, and as it is when SQLite ends the transaction too. */
+const cacheFailures = ["insert on parts", "insert on new_directories", "delete on directories", "insert on about"];
+
+for (const [event, action] of cacheFailures.flatMap((at) => ["fail", "rollback"].map((how) => [at, how] as const))) {
+  test(`a cache that cannot be written in the middle does not end a backup (${event}, ${action})`, async (t) => {
+    const { from, change, cache, database, restored } = cachedTree(t);
+    const env = await openTestEnvironment(new MemoryStore());
+    await env.backup(from, { cache });
+    env.ctx.advance(1000);
+    change("second");
+    database.exec(
+      `create trigger failing before ${event} begin select raise(${action}, 'database or disk is full'); end`,
+    );
+    const { snapshot, cacheError, unchanged } = await env.backup(from, { cache });
+    assert.match(cacheError?.message ?? "", /disk is full/);
+    assert.equal(unchanged, 1537, "what the cache knows is not read");
+    await restored(env, snapshot, "second");
+    database.exec("drop trigger failing");
+    env.ctx.advance(1000);
+    change("third");
+    const next = await env.backup(from, { cache });
+    assert.deepEqual([next.cacheError, next.unchanged], [null, 1537], "the cache of the first backup is as it was");
+    await restored(env, next.snapshot, "third");
+  });
+}
+
+test("after a failure nothing more is written to a cache: SQLite has ended the transaction", async (t) => {
+  const { from, change, cache, database } = cachedTree(t);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from, { cache });
+  const rows = () => [
+    database.prepare("select directory, run, part from parts order by 1, 2, 3").all(),
+    database.prepare("select directory from new_directories").all(),
+  ];
+  const before = rows();
+  // The second of three directories fails.
+  database.exec(
+    "create trigger failing before insert on parts when new.part = 1 begin select raise(rollback, 'database or disk is full'); end",
+  );
+  env.ctx.advance(1000);
+  change("second");
+  assert.match((await env.backup(from, { cache })).cacheError?.message ?? "", /disk is full/);
+  assert.deepEqual(rows(), before);
+});
+
+test("a backup goes on where its cache cannot find directories any more", async (t) => {
+  const { from, cache, database, restored } = cachedTree(t);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from, { cache });
+  database.exec("alter table directories rename to hidden");
+  env.ctx.advance(1000);
+  const { snapshot, cacheError } = await env.backup(from, { cache });
+  assert.match(cacheError?.message ?? "", /no such table/);
+  await restored(env, snapshot, "to");
+});
+
+test("a first backup goes on where its cache cannot be emptied", async (t) => {
+  const { from, cache, database, restored } = cachedTree(t);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from, { cache });
+  database.exec("update about set value = 'another' where name = 'generation'");
+  database.exec(
+    "create trigger failing before delete on parts begin select raise(rollback, 'database or disk is full'); end",
+  );
+  env.ctx.advance(1000);
+  const { snapshot, cacheError, unchanged } = await env.backup(from, { cache });
+  assert.match(cacheError?.message ?? "", /disk is full/);
+  assert.equal(unchanged, 0);
+  await restored(env, snapshot, "to");
+});
+
+for (const part of [0, 1, 2]) {
+  test(`a cache that lacks part ${part} of a directory costs one backup time, and is replaced by the next one`, async (t) => {
+    const { from, change, cache, database, restored } = cachedTree(t);
+    const env = await openTestEnvironment(new MemoryStore());
+    await env.backup(from, { cache });
+    assert.equal(database.prepare("delete from parts where part = ?").run(part).changes, part === 0 ? 3 : 1);
+    env.ctx.advance(1000);
+    change("second");
+    const { snapshot, cacheError } = await env.backup(from, { cache });
+    assert.match(cacheError?.message ?? "", /lacks a part/);
+    await restored(env, snapshot, "second");
+    env.ctx.advance(1000);
+    const full = await env.backup(from, { cache });
+    assert.deepEqual([full.cacheError, full.unchanged], [null, 0]);
+    env.ctx.advance(1000);
+    assert.equal((await env.backup(from, { cache })).unchanged, 1540);
+  });
+}
 
 test("a backup that fails in the middle leaves no half pack, and the next one with the same worker pool works", async (t) => {
   const folder = scratch(t);

@@ -173,6 +173,7 @@ function summary(
   run.say(texts.summarySent(bytes(storedBytes)));
   if (size > 0) run.say(texts.summarySaved(shareText(1 - Math.min(1, storedBytes / size), language)));
   run.say(texts.summarySnapshot(id));
+  if (cacheError !== null) run.say(texts.cacheFailed(safeText(cacheError.message)));
   if (newest !== null) run.say(texts.newerVersion(newest, run.version));
   if (isWhole) return exitCodes.done;
   run.say(texts.summaryWarnings(number(snapshot.warnings)));

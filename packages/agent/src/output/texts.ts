@@ -36,6 +36,8 @@ const english = {
   enterCode: (code: string) => `and enter the code ${code}`,
   waiting: "Waiting for the approval …",
   readsUntil: (time: string) => `Reading is allowed until ${time}.`,
+  cacheFailed: (reason: string) =>
+    `The file cache could not be used: ${reason}. The backup is complete; until it can be used again, backups read more files again.`,
   newerVersion: (newest: string, own: string) =>
     `A newer version of emanet is there: ${newest} (this one is ${own}). Get it with: npm install --global emanet@${newest}`,
   reason: (code: string) => englishReasons[code] ?? code,
@@ -97,6 +99,8 @@ const turkish: TextTable = {
   enterCode: (code) => `ve ${code} kodunu girin`,
   waiting: "Onay bekleniyor …",
   readsUntil: (time) => `Okumaya ${time} saatine kadar izin var.`,
+  cacheFailed: (reason) =>
+    `Dosya önbelleği kullanılamadı: ${reason}. Yedek tamdır; bu giderilene dek yedekler daha çok dosyayı yeniden okur.`,
   newerVersion: (newest, own) =>
     `emanet'in daha yeni bir sürümü var: ${newest} (bu sürüm ${own}). Almak için: npm install --global emanet@${newest}`,
   reason: (code) => turkishReasons[code] ?? code,

@@ -44,6 +44,10 @@ export interface DirectoryState {
 /** Where the parts of one directory are stored. Old ones are of the last backup, new ones of this backup. */
 export interface PartStore {
   readonly old: DirectoryState;
+  /** Calls what uses the functions below. Where the cache fails, the result is `otherwise`. */
+  read<Value>(work: () => Value, otherwise: Value): Value;
+  /** The same for what writes. It is not called after a failure. */
+  write(work: () => void): void;
   readOld(part: number): Uint8Array;
   readNew(part: number): Uint8Array;
   writeNew(part: number, body: Uint8Array): void;
@@ -153,10 +157,14 @@ export class CachedDirectory {
   }
 
   finish(): void {
+    this.#store.write(() => this.#finish());
+    this.#writer?.free();
+  }
+
+  #finish(): void {
     const { old } = this.#store;
     if (!this.#isAllKept && !this.#diverged && (this.#kept < this.#index || this.#isAtRecord())) this.#diverge();
     if (this.#writer !== null && this.#writer.length > 0) this.#endPart();
-    this.#writer?.free();
     const summary = this.#newSummary();
     if (!this.#diverged && !this.nodes.differ && sameBytes(summary, old.summary)) {
       this.#store.finishUnchanged();
@@ -170,7 +178,8 @@ export class CachedDirectory {
   #isAtRecord(): boolean {
     while (this.#at >= this.#body.length) {
       if (this.#part + 1 >= this.#store.old.parts) return false;
-      this.#body = asBuffer(this.#store.readOld(++this.#part));
+      const part = ++this.#part;
+      this.#body = asBuffer(this.#store.read(() => this.#store.readOld(part), noBytes));
       this.#at = 0;
     }
     const record = this.#record;
@@ -193,17 +202,21 @@ export class CachedDirectory {
   #diverge(): void {
     this.#diverged = true;
     if (this.#kept === 0) return;
-    this.#store.copyOldBefore(this.#keptPart);
+    const writer = new ByteWriter(partBytes);
+    this.#writer = writer;
     this.#newParts = this.#keptPart;
-    this.#writer = new ByteWriter(partBytes);
-    this.#writer.raw(this.#store.readOld(this.#keptPart).subarray(0, this.#keptEnd));
-    if (this.#writer.length >= partBytes) this.#endPart();
+    this.#store.write(() => {
+      this.#store.copyOldBefore(this.#keptPart);
+      writer.raw(this.#store.readOld(this.#keptPart).subarray(0, this.#keptEnd));
+    });
+    if (writer.length >= partBytes) this.#endPart();
   }
 
   #endPart(): void {
-    if (this.#writer === null) return;
-    this.#store.writeNew(this.#newParts++, this.#writer.view());
-    this.#writer.reset();
+    const writer = this.#writer;
+    if (writer === null) return;
+    this.#store.write(() => this.#store.writeNew(this.#newParts++, writer.view()));
+    writer.reset();
   }
 
   #newSummary(): Uint8Array {

@@ -14,6 +14,9 @@
  * A directory is looked up by its path. Where another directory or none was at this path, it is looked up by its
  * identity (device, inode, birth time): a directory that was moved or renamed keeps its records
  * (docs/decisions/0129-a-directory-is-known-when-it-moves.md).
+ *
+ * A failure of the database (the disk is full, the file is damaged) does not end the backup: what cannot be read counts as not
+ * cached, nothing more is written, and `commit` throws the failure.
  */
 
 import type { StatementSync } from "node:sqlite";
@@ -61,11 +64,20 @@ const catalogIdKey = "generation";
 /** Of this and of older versions. */
 const tables = ["about", "directories", "new_directories", "seen", "parts"];
 
+/** What SQLite reports of a damaged file. */
+const sqliteCorrupt = 11;
+
+class MissingPartError extends Error {
+  override readonly name = "MissingPartError";
+}
+
 export class FileCache {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
   #run = 0;
   #isValid = false;
+  /** The first failure of this backup. */
+  #failure: Error | null = null;
   /**
    * As long as every directory is unchanged, only its key is added here. The first difference writes the rows of all
    * these directories to `new_directories`, and from then on every directory is written there.
@@ -87,30 +99,35 @@ export class FileCache {
 
   /** The snapshot that the cache is valid for, or null if it is empty. */
   get base(): string | null {
-    return this.#about("base");
+    return this.#read(() => this.#about("base"), null);
   }
 
   /** Starts a backup. Returns whether the records can be used. */
   begin(base: string | null, catalogId: number): boolean {
-    this.#database.exec("begin immediate");
-    this.#isValid = base !== null && this.base === base && this.#about(catalogIdKey) === String(catalogId);
-    this.#run = Number(this.#about("run") ?? "0") + 1;
+    this.#isValid = false;
     this.#unchanged.clear();
-    this.#writesRows = !this.#isValid;
-    if (!this.#isValid) {
+    this.#write(() => {
+      this.#database.exec("begin immediate");
+      this.#isValid = base !== null && this.base === base && this.#about(catalogIdKey) === String(catalogId);
+      this.#run = Number(this.#about("run") ?? "0") + 1;
+      this.#writesRows = !this.#isValid;
+      if (this.#isValid) return;
       this.#sql("delete from directories").run();
       this.#sql("delete from parts").run();
-    }
+    });
     return this.#isValid;
   }
 
   /** Opens a directory, to read its old records and to write its new ones. */
   directory(path: Uint8Array, identity: Uint8Array = noBytes): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
-    return new CachedDirectory(this.#partStore(key, identity, this.#find(key, identity)));
+    const found = this.#read(() => this.#find(key, identity), noRow);
+    return new CachedDirectory(this.#partStore(key, identity, found));
   }
 
+  /** Throws what failed; `rollback` must follow. */
   commit(base: string, catalogId: number): void {
+    if (this.#failure !== null) throw this.#failure;
     const { count } = this.#sql("select count(*) as count from directories").get() ?? {};
     // Fewer keys than rows: directories are gone.
     if (count !== this.#unchanged.count) this.#startWritingRows();
@@ -133,6 +150,8 @@ export class FileCache {
 
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("rollback");
+    if (isDamage(this.#failure)) this.#empty();
+    this.#failure = null;
   }
 
   close(): void {
@@ -173,6 +192,8 @@ export class FileCache {
     };
     return {
       old,
+      read: (work, otherwise) => this.#read(work, otherwise),
+      write: (work) => this.#write(work),
       readOld: (part) => this.#readPart(oldKey, oldRun, part),
       readNew: (part) => this.#readPart(key, run, part),
       writeNew: (part, body) => this.#sql("insert or replace into parts values (?, ?, ?, ?)").run(key, run, part, body),
@@ -188,7 +209,7 @@ export class FileCache {
   #readPart(key: Uint8Array, run: number | null, part: number): Uint8Array {
     const select = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
     const body = select.get(key, run, part)?.body;
-    if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
+    if (!(body instanceof Uint8Array)) throw new MissingPartError("the cache lacks a part");
     return body;
   }
 
@@ -209,6 +230,26 @@ export class FileCache {
     this.#sql("insert or replace into new_directories select * from directories where directory = ?").run(key);
   }
 
+  #read<Value>(work: () => Value, otherwise: Value): Value {
+    try {
+      return work();
+    } catch (error) {
+      if (!isFailureOfCache(error)) throw error;
+      this.#failure ??= error;
+      return otherwise;
+    }
+  }
+
+  /** After a failure nothing is written: SQLite may have ended the transaction. */
+  #write(work: () => void): void {
+    if (this.#failure === null) this.#read(work, undefined);
+  }
+
+  /** Lets the next backup read everything, so that the damage does not come back every night. */
+  #empty(): void {
+    this.#read(() => this.#database.exec("delete from about; delete from directories; delete from parts"), undefined);
+  }
+
   #about(name: string): string | null {
     const value = this.#sql("select value from about where name = ?").get(name)?.value;
     return typeof value === "string" ? value : null;
@@ -219,6 +260,14 @@ export class FileCache {
     this.#prepared.set(text, known);
     return known;
   }
+}
+
+function isFailureOfCache(error: unknown): error is Error {
+  return error instanceof MissingPartError || (error instanceof Error && "errcode" in error);
+}
+
+function isDamage(error: Error | null): boolean {
+  return error instanceof MissingPartError || (error !== null && "errcode" in error && error.errcode === sqliteCorrupt);
 }
 
 /** The row that a directory had in the last backup. */

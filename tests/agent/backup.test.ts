@@ -22,6 +22,11 @@ import { after, describe, test } from "node:test";
 import { filesWithPacksInMemory, packSpool, spoolOfLargeTrees } from "../../packages/agent/src/backup/pack-spool.ts";
 import type { AgentContext } from "../../packages/agent/src/context.ts";
 import { describeTree, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
+import {
+  type CutWorkerClient,
+  CutWorkerPool,
+  WorkerDiedError,
+} from "../../packages/engine/src/workers/cut-worker-pool.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { agentOf, startForAgents, type TestAgent, writeTree } from "./testing.ts";
 
@@ -132,6 +137,29 @@ test("a backup goes on without its cache where the folder cannot be used, and sa
   const { last: usual } = await agent.run(args);
   assert.equal(usual.cache_error, null);
 });
+
+for (const { deaths, code } of [
+  { deaths: 2, code: 0 },
+  { deaths: 3, code: 1 },
+]) {
+  test(`a thread that dies ${deaths} times: ${code === 0 ? "the backup begins again" : "the backup says so"}`, async (t) => {
+    const agent = await agentOf(t, world);
+    const from = writeTree(path.join(agent.folder, "from"), { "a.txt": randomUUID() });
+    const { addClient } = CutWorkerPool.prototype;
+    let died = 0;
+    t.mock.method(CutWorkerPool.prototype, "addClient", function (this: CutWorkerPool, client: CutWorkerClient) {
+      const id = addClient.call(this, client);
+      if (died++ < deaths) queueMicrotask(() => client.onFailure(new WorkerDiedError("a worker thread has ended")));
+      return id;
+    });
+    const source = `ölen ${deaths}`;
+    const ran = await agent.run(["backup", from, "--source", source, "--threads", "1", "--json"]);
+    assert.equal(ran.code, code, ran.stderr);
+    assert.equal(died, 3);
+    if (code === 0) assert.deepEqual(await pathsOf(agent, source), ["a.txt"]);
+    else assert.match(ran.stderr, /a worker thread has ended/);
+  });
+}
 
 test("fields that the service refuses are named", async (t) => {
   const agent = await agentOf(t, world);

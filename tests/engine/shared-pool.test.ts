@@ -9,6 +9,7 @@ import { MemoryStore } from "@emanet/storage";
 import type { BackupResult } from "../../packages/engine/src/backup/backup.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
+import { CatalogError } from "../../packages/engine/src/catalog/catalog.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { beforeCall, intercept } from "../../packages/engine/src/testing/index.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -148,6 +149,25 @@ test("a backup whose thread dies each time is given up, and the pool stays usabl
   );
   await assert.rejects(env.backup(from, { pool, settings, target, owner: "a" }), WorkerDiedError);
   await assertRestores(t, env, from, await env.backup(from, { pool, settings }));
+});
+
+test("where an upload cannot begin again, a thread's death is what the backup rejects with", async (t) => {
+  const pool = new CutWorkerPool(1);
+  t.after(() => pool.close());
+  const env = await openTestEnvironment(new MemoryStore());
+  const from = writeFiles(t, 4, 2);
+  const local = localTarget(env, "ended");
+  let begun = 0;
+  const target = intercept(
+    () => local,
+    async (call, answer) => {
+      if (call === "begin" && ++begun > 1) throw new CatalogError("unknown_upload", "it was canceled");
+      if (call === "offer") killThread(pool);
+      return answer();
+    },
+  );
+  await assert.rejects(env.backup(from, { pool, settings, target, owner: "a" }), WorkerDiedError);
+  assert.equal(begun, 2);
 });
 
 test("an abort at any call but the last: the backup rejects with its reason, and nothing of the upload is left running", async (t) => {

@@ -1,7 +1,7 @@
 /** One backup: begins a snapshot at its destination, runs the engine, remembers how it ended. */
 
 import type { BackupProgress, BackupResult, BackupSource } from "@emanet/engine/backup";
-import { CutWorkerPool, runBackup } from "@emanet/engine/backup";
+import { CutWorkerPool, runBackup, WorkerDiedError } from "@emanet/engine/backup";
 import { garbageCollector } from "@emanet/engine-cli";
 import type { AgentContext } from "../context.ts";
 import { CommandFailure, exitCodes } from "../failure.ts";
@@ -28,16 +28,22 @@ export interface BackupOutcome extends BackupResult {
   readonly healed: number;
 }
 
+/** Attempts after a thread that reads files has died: the service ends the upload then, so each gets a snapshot of its own. */
+const maxAttempts = 3;
+
 /** Runs the backup. Another one of the same source must not run at the same time: both would use one file cache. */
 export async function backUp(context: AgentContext, job: BackupJob): Promise<BackupOutcome> {
   const { destination, wishes } = job;
   const locked = await withLock(destination.folder, `backup ${wishes.source}`, async () => {
-    try {
-      return await attempt(context, job, false);
-    } catch (error) {
-      const { OutdatedKeysError } = await import("@emanet/engine/remote");
-      if (!(error instanceof OutdatedKeysError)) throw error;
-      return await attempt(context, job, true);
+    let again = false;
+    for (let number = 1; ; number++) {
+      try {
+        return await attempt(context, job, again);
+      } catch (error) {
+        const { OutdatedKeysError } = await import("@emanet/engine/remote");
+        if (error instanceof OutdatedKeysError && !again) again = true;
+        else if (!(error instanceof WorkerDiedError) || number >= maxAttempts) throw error;
+      }
     }
   });
   if (locked !== null) return locked.value;

@@ -102,14 +102,18 @@ const abandonMs = 5_000;
 
 /**
  * Makes a snapshot of the source. A file that cannot be read is a warning; any other failure rejects. If a thread of the
- * pool dies, the backup begins again: what was registered is not stored twice.
+ * pool dies, the backup begins again: what was registered is not stored twice. Where the target does not let an upload
+ * begin again, it rejects with `WorkerDiedError`.
  */
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
+  let death: WorkerDiedError | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
       return await runOnce(options);
     } catch (error) {
+      if (death !== null && error instanceof CatalogError && error.code === "unknown_upload") throw death;
       if (!(error instanceof WorkerDiedError) || attempt >= maxAttempts) throw error;
+      death = error;
     }
   }
 }

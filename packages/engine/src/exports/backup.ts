@@ -14,4 +14,4 @@ export type { Writer } from "../format/writer-registration.ts";
 export { pathsSource } from "../source/folder-source.ts";
 export type { BackupSource, SourceEvent } from "../source/source.ts";
 export type { WalkFilter } from "../source/walk-filter.ts";
-export { CutWorkerPool } from "../workers/cut-worker-pool.ts";
+export { CutWorkerPool, WorkerDiedError } from "../workers/cut-worker-pool.ts";

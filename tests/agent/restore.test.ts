@@ -138,6 +138,64 @@ describe("a folder that has files", () => {
     assert.ok(existsSync(path.join(outside, "kalsın.txt")), "what a link points to stays");
   });
 
+  test("--delete replaces a folder by a file or a link, and a file or a link by a folder; without it each is reported", async (t) => {
+    const { agent, repo, from, target, restore } = await backedUp(t, {
+      ...{ dosya: "bir dosya", "klasör/alt/c.txt": "eski c", "bağ klasörü/d.txt": "eski d" },
+    });
+    symlinkSync("dosya", path.join(from, "bağ"));
+    settleTimes(from);
+    await agent.json("backup", from, "--threads", "0", ...repo);
+    const outside = writeTree(path.join(target, "..", "dışarı"), { "d.txt": "dokunma" });
+    writeTree(target, { "dosya/benim/x.txt": "x", klasör: "bir dosya", "bağ/y.txt": "y" });
+    symlinkSync(outside, path.join(target, "bağ klasörü"));
+    const plain = await restore("--overwrite", "always");
+    assert.equal(plain.code, plain.files === 0 ? 1 : 3);
+    assert.deepEqual((plain.last.failures as readonly { readonly path: string }[]).map((each) => each.path).sort(), [
+      "bağ",
+      "bağ klasörü",
+      "dosya",
+      "klasör",
+    ]);
+    assert.equal(readFileSync(path.join(target, "dosya/benim/x.txt"), "utf8"), "x");
+    const kept = await restore(
+      "--overwrite",
+      "always",
+      "--delete",
+      "--exclude",
+      "dosya/",
+      "--exclude",
+      "/bağ*",
+      "--dry-run",
+    );
+    assert.equal(kept.last.deleted, 1, "what is left out stays");
+
+    const args = ["--overwrite", "always", "--delete"];
+    const shown = await agent.run([
+      "restore",
+      "latest",
+      "--target",
+      target,
+      "--threads",
+      "0",
+      ...repo,
+      ...args,
+      "--dry-run",
+    ]);
+    assert.match(shown.stdout, /Nothing was written\.[^]*Would delete 4 entries/);
+    const words = ["restore", "latest", "--target", target, "--threads", "0", ...repo, ...args, "--dry-run"];
+    const told = (await agent.json(...words)).filter((line) => line.type === "entry");
+    assert.deepEqual(told.map((line) => `${line.action} ${line.path}`).sort(), [
+      ...["delete bağ", "delete bağ klasörü", "delete dosya", "delete klasör"],
+      ...["restore bağ", "restore bağ klasörü/d.txt", "restore dosya", "restore klasör/alt/c.txt"],
+    ]);
+    assert.ok(lstatSync(path.join(target, "bağ klasörü")).isSymbolicLink(), "a dry run changes nothing");
+    const { code, last } = await restore(...args);
+    assert.deepEqual([code, last.deleted, last.failures], [0, 4, []]);
+    assertSameTree(from, target);
+    assert.equal(readFileSync(path.join(outside, "d.txt"), "utf8"), "dokunma", "what a link points to stays");
+    assert.equal((await restore(...args)).last.deleted, 0);
+  });
+
   test("a dry run tells links that are there already from those that would be made, and changes none", async (t) => {
     const { agent, repo, from, target } = await backedUp(t, { "a.txt": "bir" });
     for (const name of ["aynı", "başka", "yok"]) symlinkSync("a.txt", path.join(from, name));

@@ -158,7 +158,7 @@ function summary(run: Run, { info }: OpenSnapshot, result: RestoreResult, target
   ];
   run.say(isTrial ? texts.wouldRestore(files, bytes) : texts.restored(files, bytes, durationText(ms, language)));
   if (result.skippedFiles > 0) run.say(texts.kept(number(result.skippedFiles)));
-  if (result.deleted > 0) run.say(texts.deleted(number(result.deleted)));
+  if (result.deleted > 0) run.say((isTrial ? texts.wouldDelete : texts.deleted)(number(result.deleted)));
   for (const each of result.failures) run.say(texts.notRestored(safeText(inside(target, each.path)), each.reason));
   if (isWhole) return exitCodes.done;
   return result.files === 0 ? exitCodes.failed : exitCodes.incomplete;

@@ -21,6 +21,8 @@ import { differenceNs } from "./restore-folder.ts";
 export const overwriteModes = ["always", "if-changed", "if-newer", "never"] as const;
 export type OverwriteMode = (typeof overwriteModes)[number];
 
+const slashByte = 0x2f;
+
 /** In nanoseconds. Node sets times as doubles, which are exact to a quarter of a microsecond in this century. */
 const timeTolerance = 1000n;
 
@@ -28,6 +30,8 @@ export class ExistingFolder implements RestoreFolder {
   readonly isNew = false;
   readonly #mode: OverwriteMode;
   readonly #isTrial: boolean;
+  /** The entry that a trial would have removed last. What the walk comes to next can be below it. */
+  #removedInTrial: Buffer | null = null;
 
   /** With `isTrial` nothing is changed. */
   constructor(target: string, mode: OverwriteMode, isTrial: boolean) {
@@ -40,7 +44,7 @@ export class ExistingFolder implements RestoreFolder {
 
   prepareFile(file: Uint8Array, entry: FileEntry): FileStep {
     const at = asBuffer(file);
-    const stat = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+    const stat = this.#isGone(at) ? undefined : lstatSync(at, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) return "write";
     if (this.#mode === "never") return "keep";
     if (stat.isDirectory()) throw new Error("there is a directory at its path");
@@ -56,7 +60,7 @@ export class ExistingFolder implements RestoreFolder {
   }
 
   keepsLink(file: Buffer, target: Uint8Array): boolean {
-    const stat = lstatSync(file, { throwIfNoEntry: false });
+    const stat = this.#isGone(file) ? undefined : lstatSync(file, { throwIfNoEntry: false });
     if (stat === undefined) return false;
     if (this.#mode === "never") return true;
     return stat.isSymbolicLink() && sameBytes(readlinkSync(file, "buffer"), target);
@@ -71,16 +75,28 @@ export class ExistingFolder implements RestoreFolder {
   }
 
   makeDirectory(folder: Buffer): boolean {
-    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    const stat = this.#isGone(folder) ? undefined : lstatSync(folder, { throwIfNoEntry: false });
     if (stat?.isDirectory() === true) return this.#mode !== "never";
     if (stat !== undefined) throw new Error("there is something else than a directory at its path");
     if (!this.#isTrial) mkdirSync(folder, { mode: 0o700 });
     return true;
   }
 
+  isInTheWay(entry: Buffer, wantsDirectory: boolean): boolean {
+    const stat = this.#isGone(entry) ? undefined : lstatSync(entry, { throwIfNoEntry: false });
+    return stat !== undefined && stat.isDirectory() !== wantsDirectory;
+  }
+
+  mayHaveOthers(directory: Buffer): boolean {
+    return !this.#isGone(directory) && lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
+  }
+
   /** Removes an entry that the snapshot does not have. A link is removed, not what it points to. */
   remove(entry: Buffer): void {
-    if (this.#isTrial) return;
+    if (this.#isTrial) {
+      this.#removedInTrial = entry;
+      return;
+    }
     const stat = lstatSync(entry, { throwIfNoEntry: false });
     if (stat === undefined) return;
     if (stat.isDirectory()) rmSync(entry, { recursive: true });
@@ -89,6 +105,12 @@ export class ExistingFolder implements RestoreFolder {
 
   close(): void {
     // Nothing marks the folder while it is written: what an interrupted restore left is what it was, or complete.
+  }
+
+  #isGone(entry: Buffer): boolean {
+    const gone = this.#removedInTrial;
+    if (gone === null || !entry.subarray(0, gone.length).equals(gone)) return false;
+    return entry.length === gone.length || entry[gone.length] === slashByte;
   }
 
   /** One name per file: what an interrupted restore left is used up by the next one. */

@@ -19,6 +19,10 @@ export interface RestoreFolder {
   keepOrRemoveLink(path: Buffer, target: Uint8Array): boolean;
   /** Makes a directory. Returns whether it gets the mode and time of the snapshot's. A link is not taken for a directory. */
   makeDirectory(path: Buffer): boolean;
+  /** Whether a directory is where the snapshot has none, or something else where it has one. */
+  isInTheWay(path: Buffer, wantsDirectory: boolean): boolean;
+  /** Whether there may be entries that the snapshot does not have. */
+  mayHaveOthers(directory: Buffer): boolean;
   /** Removes an entry that the snapshot does not have. */
   remove(path: Buffer): void;
   close(): void;

@@ -20,7 +20,7 @@
  * reached ends the restore with an error. The same call then resumes it.
  */
 
-import { lstatSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import type { SnapshotRow } from "../../catalog/catalog.ts";
 import { asBuffer, FormatError } from "../../format/bytes.ts";
 import type { FileEntry, SegmentReference, TreeEntry } from "../../format/tree-entry.ts";
@@ -59,7 +59,10 @@ export interface RestoreOptions {
   readonly leavesTarget?: boolean | undefined;
   /** For a folder that has files already: which of them are replaced. Otherwise the folder must be new (`target`). */
   readonly overwrite?: OverwriteMode | undefined;
-  /** Delete what is in restored directories and not in the snapshot. Only with `overwrite`. */
+  /**
+   * Delete what is in restored directories and not in the snapshot, also a directory at the path of a file or link, and
+   * what is no directory at the path of one. Only with `overwrite`.
+   */
   readonly deletesOthers?: boolean | undefined;
   /** Change nothing; `onEntry` tells what would be done. Only with `overwrite`. */
   readonly isTrial?: boolean | undefined;
@@ -201,19 +204,29 @@ class Restore {
   }
 
   #deleteOthers(path: Buffer, names: ReadonlySet<string>): void {
-    const found = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? namesIn(path) : [];
-    for (const { name, isDirectory } of found) {
+    if (!this.#folder.mayHaveOthers(path)) return;
+    for (const { name, isDirectory } of namesIn(path)) {
       if (names.has(name.toString("latin1"))) continue;
       const other = Buffer.concat([path, slash, name]);
       // A draft of this restore is still being written.
-      if (name.toString("latin1").startsWith(draftPrefix) || !this.#isKept(other, isDirectory)) continue;
-      try {
-        this.#folder.remove(other);
-        this.#outcome.deleted++;
-        this.#options.onEntry?.(other, "delete", null);
-      } catch (error) {
-        this.#outcome.addFailure(other, "file", errorMessage(error), null);
-      }
+      if (!name.toString("latin1").startsWith(draftPrefix) && this.#isKept(other, isDirectory)) this.#delete(other);
+    }
+  }
+
+  /** An entry of the snapshot takes the place of another kind of entry, with everything in it. */
+  #deleteInTheWay(path: Buffer, wantsDirectory: boolean): void {
+    const { deletesOthers, overwrite } = this.#options;
+    if (deletesOthers !== true || overwrite === "never" || !this.#isKept(path, !wantsDirectory)) return;
+    if (this.#folder.isInTheWay(path, wantsDirectory)) this.#delete(path);
+  }
+
+  #delete(path: Buffer): void {
+    try {
+      this.#folder.remove(path);
+      this.#outcome.deleted++;
+      this.#options.onEntry?.(path, "delete", null);
+    } catch (error) {
+      this.#outcome.addFailure(path, "file", errorMessage(error), null);
     }
   }
 
@@ -226,6 +239,7 @@ class Restore {
   async #restoreEntry(entry: TreeEntry, path: Buffer): Promise<void> {
     this.#options.signal?.throwIfAborted();
     if (!this.#isKept(path, entry.type === "directory")) return;
+    this.#deleteInTheWay(path, entry.type === "directory");
     if (entry.type === "directory") return this.#restoreDirectory(entry, path);
     if (entry.type === "link") {
       this.#options.onEntry?.(path, this.#folder.keepsLink(path, entry.target) ? "keep" : "restore", entry);

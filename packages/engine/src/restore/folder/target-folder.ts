@@ -100,9 +100,16 @@ export class TargetFolder implements RestoreFolder {
     return true;
   }
 
-  remove(): void {
-    // Everything in it is of this restore.
+  // Everything in it is of this restore.
+  isInTheWay(): boolean {
+    return false;
   }
+
+  mayHaveOthers(): boolean {
+    return false;
+  }
+
+  remove(): void {}
 
   /** Ends the restore: removes the state file. */
   close(): void {

@@ -94,6 +94,11 @@ test("a client's secret comes from a file or from standard input", async (t) => 
   const ran = await agent.run([...args, "--client-secret-file", "-"], { stdin: `${demo.client_secret}\n` });
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal((await agent.run(["snapshots"])).code, 0);
+  for (const unreadable of [agent.folder, path.join(agent.folder, "yok")]) {
+    const refused = await agent.run([...args, "--client-secret-file", unreadable]);
+    assert.equal(refused.code, 1);
+    assert.ok(refused.stderr.includes(`secret cannot be read: ${unreadable}`), refused.stderr);
+  }
 });
 
 test("doctor explains a grant that nobody used for too long", async (t) => {

@@ -115,6 +115,22 @@ describe("an order", () => {
     assert.equal(readFileSync(path.join(root, "geri/defter.xml"), "utf8"), "yedekteki");
   });
 
+  test("is not waited for where a root is no folder", async (t) => {
+    const { agent } = await office(t);
+    const [file, gone, dangling] = ["dosya", "yok", "bağ"].map((name) => path.join(agent.folder, name));
+    writeTree(agent.folder, { dosya: "x" });
+    symlinkSync(String(gone), String(dangling));
+    for (const [root, reason] of [
+      [file, "takes a folder"],
+      [gone, "not found"],
+      [dangling, "not found"],
+    ] as const) {
+      const ran = await agent.run(["orders", "--once", "--root", String(root)]);
+      assert.equal(ran.code, 2);
+      assert.ok(ran.stderr.includes(reason) && ran.stderr.includes(String(root)), ran.stderr);
+    }
+  });
+
   test("to a path that the owner did not open writes nothing", async (t) => {
     const { agent, outside, root, order } = await office(t);
     assert.equal((await order({ path: outside })).status, "refused 422");

@@ -154,7 +154,13 @@ async function clientOf(run: Run): Promise<Identity | null> {
 
 /** From a file or from standard input, never from the command line, which other users see. */
 async function secretIn({ stdin }: Run, file: string): Promise<string> {
-  if (file !== "-") return readFileSync(file, "utf8").trim();
+  if (file !== "-") {
+    try {
+      return readFileSync(file, "utf8").trim();
+    } catch (error) {
+      throw new CommandFailure(`the file of the client's secret cannot be read: ${file}`, { cause: error });
+    }
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
   return Buffer.concat(chunks).toString("utf8").trim();

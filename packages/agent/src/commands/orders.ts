@@ -3,14 +3,14 @@
  * one, in new folders of its own.
  */
 
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { ConnectionError, type Order, ProblemError } from "@emanet/client/source";
 import { connect } from "../api/connection.ts";
 import { ensureAgent } from "../api/registration.ts";
 import { noteRelease } from "../api/release.ts";
-import { CommandFailure, exitCodes } from "../failure.ts";
+import { CommandFailure, exitCodes, usage } from "../failure.ts";
 import type { OrderRun, Permissions } from "../orders/run-order.ts";
 import { rootOf, runOrder } from "../orders/run-order.ts";
 import { safeText } from "../output/safe-text.ts";
@@ -57,11 +57,18 @@ export const orders: Command = async (run) => {
 
 /** The folders that the owner of this machine opened. Their paths are without links from the start. */
 function permissionsOf({ line, environment }: Run): Permissions {
-  const named = line.list("root").map((each) => realpathSync(path.resolve(each)));
+  const named = line.list("root").map((each) => folderOf(path.resolve(each)));
   const own = path.join(environment.stateFolder, "restored");
   if (named.length === 0) mkdirSync(own, { recursive: true, mode: 0o700 });
   const roots = named.length === 0 ? [realpathSync(own)] : named;
   return { roots: roots.map(rootOf), allowsOverwrite: line.has("allow-overwrite") };
+}
+
+function folderOf(root: string): string {
+  if (!existsSync(root)) throw usage(`not found: ${root}`);
+  const folder = realpathSync(root);
+  if (!lstatSync(folder).isDirectory()) throw usage(`--root takes a folder, and ${root} is none`);
+  return folder;
 }
 
 /** Takes the orders that are there, or waits for one. Returns whether all of them were completed. */

@@ -197,6 +197,25 @@ test("folders follow the customs of each system; Turkish is spoken where the loc
   ]);
 });
 
+test("a verb takes as many words as its help says", async (t) => {
+  const agent = new TestAgent(await temporaryFolder(t));
+  for (const words of [
+    ["snapshots", "fazla"],
+    ["ls", "latest", "klasör", "fazla"],
+    ["find", "fatura", "fazla"],
+    ["diff", "a", "b", "fazla"],
+    ["check", "latest", "fazla"],
+    ["prune", "fazla", "--repo", "x"],
+    ["orders", "--", "fazla"],
+  ]) {
+    const ran = await agent.run(words);
+    assert.equal(ran.code, 2, words.join(" "));
+    assert.match(ran.stderr, /does not take fazla: emanet \w+/);
+  }
+  for (const words of [["ls"], ["backup", "a", "b", "c"], ["restore", "latest", "a", "b", "c"], ["check", "latest"]])
+    assert.doesNotMatch((await agent.run(words)).stderr, /does not take/, words.join(" "));
+});
+
 test("completion scripts know every verb, and bash accepts its own", async (t) => {
   const agent = new TestAgent(await temporaryFolder(t));
   for (const shell of ["bash", "zsh", "fish"]) {

@@ -64,12 +64,20 @@ export function parseCommandLine(args: readonly string[]): Parsed {
   const spec: VerbSpec = verbs[verb];
   const { values, positionals } = parse(rest, [...commonOptions, ...spec.options]);
   if (values.help === true) return { help: verb };
+  const extra = positionals[mostWords(spec)];
+  if (extra !== undefined) throw usage(`${verb} does not take ${extra}: emanet ${`${verb} ${spec.words}`.trim()}`);
   if (spec.on === "repository" && values.repo === undefined) throw usage(`${verb} needs --repo DIR`);
   if (values.kit !== undefined && values.repo === undefined)
     throw usage("--kit needs --repo DIR, a copy of the bucket");
   const unknown = values.repo === undefined ? undefined : serviceOptions.find((name) => values[name] !== undefined);
   if (unknown !== undefined) throw usage(`--${unknown} works on the service only, not with --repo`);
   return new CommandLine(verb, positionals, values);
+}
+
+/** How many words may follow the verb. */
+function mostWords({ words }: VerbSpec): number {
+  if (words.includes("…")) return Number.POSITIVE_INFINITY;
+  return words === "" ? 0 : words.split(" ").length;
 }
 
 function verbOf(word: string): VerbName {

@@ -5,7 +5,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { loginFile } from "../../packages/agent/src/state/sign-in.ts";
-import { decideDevice, siteOf } from "../../packages/server/src/oauth/testing.ts";
+import { agentClientId } from "../../packages/server/src/oauth/index.ts";
+import { decideDevice, post, siteOf } from "../../packages/server/src/oauth/testing.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { type Ran, startForAgents, TestAgent, writeTree } from "./testing.ts";
 
@@ -48,10 +49,28 @@ test("a machine that a person approved backs up, cannot read, and reads for an h
   const target = path.join(agent.folder, "geri");
   await agent.json("restore", "latest", "--target", target, "--threads", "0");
   assert.equal(readFileSync(path.join(target, "b/c.txt"), "utf8"), "iki");
+  const grantIn = (purpose: "reading" | "writing") =>
+    JSON.parse(readFileSync(file, "utf8")).identity[purpose].refreshToken as string;
+  const isGranted = async (token: string) => {
+    const form = { grant_type: "refresh_token", client_id: agentClientId, refresh_token: token };
+    return (await post(site, "/oauth2/token", form)).status === 200;
+  };
+  const first = grantIn("reading");
+  assert.equal((await approved(agent, "--read")).code, 0);
+  assert.equal(await isGranted(first), false, "a new approval ends the one before");
   const later = Date.now() + 61 * 60_000;
   assert.equal((await agent.run(["snapshots"], { context: { now: () => later } })).code, 4, "the hour is over");
 
+  const [before, reader] = [grantIn("writing"), grantIn("reading")];
+  assert.equal((await approved(agent)).code, 0);
+  assert.deepEqual(
+    [await isGranted(before), await isGranted(reader)],
+    [false, false],
+    "a new sign-in ends the one before",
+  );
+  const last = grantIn("writing");
   assert.equal((await agent.run(["logout"])).code, 0);
+  assert.equal(await isGranted(last), false);
   assert.equal(existsSync(file), false);
   assert.equal((await agent.run(["backup", from])).code, 4);
 });

@@ -181,7 +181,7 @@ describe("a folder that has files", () => {
       ...args,
       "--dry-run",
     ]);
-    assert.match(shown.stdout, /Nothing was written\.[^]*Would delete 4 entries/);
+    assert.match(shown.stdout, /Nothing was written\.[\s\S]*Would delete 4 entries/);
     const words = ["restore", "latest", "--target", target, "--threads", "0", ...repo, ...args, "--dry-run"];
     const told = (await agent.json(...words)).filter((line) => line.type === "entry");
     assert.deepEqual(told.map((line) => `${line.action} ${line.path}`).sort(), [

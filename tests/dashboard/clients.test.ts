@@ -64,7 +64,7 @@ test("a program is made by hand, held to one vault; its secret works and is show
   await page.getByLabel("Ad", { exact: true }).fill("Logo gece aktarımı");
   await page.getByRole("dialog").getByRole("button", { name: "İstemci oluştur" }).click();
   await page.getByText("En az bir yetki seçin").waitFor();
-  await page.getByLabel("Yedek almak ve silmek").check();
+  await page.getByLabel("Yedek almak").check();
   await page.getByText("Seçilen kasalar").click();
   await page.getByLabel("Çamlıbel Lokantası").check();
   assert.deepEqual(await axeFindings(page), []);

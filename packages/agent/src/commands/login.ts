@@ -42,6 +42,8 @@ export const login: Command = async (run) => {
     const vaults = line.list("vault");
     const name = line.text("name") ?? hostname();
     const agent = await ensureAgent(run, connection, { name, ...(vaults.length > 0 && { vaults }) });
+    if (before?.identity.kind === "device")
+      await endGrants(run, before, [before.identity.writing, before.identity.reading]);
     run.data({ type: "signed_in", url: signIn.url, kind: identity.kind, agent_id: agent.id });
     run.say(run.texts.signedIn(signIn.url));
     return exitCodes.done;
@@ -62,6 +64,7 @@ async function loginForReading(run: Run) {
   const grant = await approve(run, signIn, "reading");
   const until = run.now() + readingMs;
   storeSignIn(run.environment, { ...signIn, identity: { ...signIn.identity, reading: { ...grant, until } } });
+  await endGrants(run, signIn, [signIn.identity.reading]);
   run.data({ type: "signed_in", url: signIn.url, kind: "device", reading_until: new Date(until).toISOString() });
   run.say(run.texts.readsUntil(timeText(until, run.environment.language)));
   return exitCodes.done;
@@ -72,13 +75,7 @@ export const logout: Command = async (run) => {
   const signIn = readSignIn(environment);
   if (signIn !== null && signIn.identity.kind === "device") {
     const { writing, reading } = signIn.identity;
-    const connection = connectAs(run, signIn, null);
-    for (const grant of [writing, reading])
-      if (grant !== null)
-        await connection.client.oauth
-          .revoke({ body: { token: grant.refreshToken, client_id: agentClientId } }, { retries: { max: 0 } })
-          .catch((error: unknown) => run.err(`emanet: the grant could not be ended: ${String(error)}\n`));
-    connection.close();
+    await endGrants(run, signIn, [writing, reading]);
     forgetAgent(run, signIn);
   }
   removeSignIn(environment);
@@ -86,6 +83,17 @@ export const logout: Command = async (run) => {
   run.say(run.texts.signedOut);
   return exitCodes.done;
 };
+
+/** Ends grants that this machine does not need any more. What cannot be ended is said, and ends by itself. */
+async function endGrants(run: Run, signIn: SignIn, grants: readonly (Grant | null)[]): Promise<void> {
+  const connection = connectAs(run, signIn, null);
+  for (const grant of grants)
+    if (grant !== null)
+      await connection.client.oauth
+        .revoke({ body: { token: grant.refreshToken, client_id: agentClientId } }, { retries: { max: 0 } })
+        .catch((error: unknown) => run.err(`emanet: the grant could not be ended: ${String(error)}\n`));
+  connection.close();
+}
 
 function notSignedIn({ texts }: Run): CommandFailure {
   return new CommandFailure(texts.notSignedIn, { exitCode: exitCodes.notSignedIn, advice: texts.adviceLogin });

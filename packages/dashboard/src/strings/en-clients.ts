@@ -33,7 +33,7 @@ export const enClients: typeof trClients = {
   scopesNeeded: "Choose at least one right",
   scopeTexts: {
     "snapshots:read": "Read backups, vaults and files",
-    "snapshots:write": "Make and delete backups",
+    "snapshots:write": "Make backups",
     "restores:read": "See and download restores",
     "restores:write": "Start and stop restores",
     "restores:agent": "Write files back to devices",

@@ -29,7 +29,7 @@ export const trClients = {
   scopesNeeded: "En az bir yetki seçin",
   scopeTexts: {
     "snapshots:read": "Yedekleri, kasaları ve dosyaları okumak",
-    "snapshots:write": "Yedek almak ve silmek",
+    "snapshots:write": "Yedek almak",
     "restores:read": "Geri yüklemeleri görmek ve indirmek",
     "restores:write": "Geri yükleme başlatmak ve durdurmak",
     "restores:agent": "Dosyaları cihazlara geri yazmak",

@@ -6,6 +6,7 @@
 import type { OauthScope } from "../kernel/principal.ts";
 import type { Language } from "../kernel/problems.ts";
 import { escapeHtml, failureHtml, frame, hidden, scopeTexts, type TextKey, textIn } from "../pages/index.ts";
+import { isReading } from "./ports.ts";
 
 export interface SignInView {
   readonly action: string;
@@ -65,6 +66,7 @@ export function consentHtml(language: Language, view: ConsentView): string {
 <dt>${place}</dt><dd><code>${escapeHtml(view.place.text)}</code></dd>
 </dl>
 ${view.scopes.length === 0 ? "" : `<p>${text("wants")}</p>\n${scopeList(language, view.scopes)}`}
+${view.isOwnClient && isReading({ kind: "agent", scopes: view.scopes }) ? `<p>${text("readingEnds")}</p>` : ""}
 ${view.refused.length === 0 ? "" : `<p>${text("beyondRole")}</p>\n${scopeList(language, view.refused)}`}
 <p>${text(view.scopes.length === 0 ? "nothingToAllow" : "onlyIfYou")}</p>
 <form method="post" action="${escapeHtml(view.action)}">

@@ -35,6 +35,7 @@ import type {
   OauthPorts,
   SignedIn,
 } from "./ports.ts";
+import { isReading } from "./ports.ts";
 
 /** The ports inside an open transaction with row access `system`. */
 export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
@@ -129,7 +130,8 @@ function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
     open: (grant) =>
       tx.within({ kind: "account", accountId: grant.accountId }, async (inner) => {
         const { id, accountId, memberId: personId, clientId, kind, scopes, amr, authTime } = grant;
-        const session = { id, accountId, personId, clientId, kind, scopes, amr, authTime, life: "agent" } as const;
+        const life = isReading(grant) ? "reading" : "agent";
+        const session = { id, accountId, personId, clientId, kind, scopes, amr, authTime, life } as const;
         await insertSession(inner, ctx.secrets, session);
         inner.audit({ action: "oauth.grant_opened", targets: targetsOf(id, personId, clientId) });
       }),

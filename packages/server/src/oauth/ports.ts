@@ -71,6 +71,14 @@ export interface NewGrant extends Omit<SignedIn, "credentialsAt"> {
   readonly scopes: readonly OauthScope[];
 }
 
+/** What shows what files contain. */
+const readingScopes: readonly OauthScope[] = ["snapshots:read", "restores:read"];
+
+/** Whether a machine could read backups with the grant: that is approved for an hour at a time. */
+export function isReading({ kind, scopes }: Pick<NewGrant, "kind" | "scopes">): boolean {
+  return kind === "agent" && scopes.some((scope) => readingScopes.includes(scope));
+}
+
 export interface GrantSessions {
   /** Opens the session of a grant, with the id of the grant. */
   open(grant: NewGrant): Promise<void>;

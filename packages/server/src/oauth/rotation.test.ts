@@ -203,6 +203,38 @@ describe("a refresh token that was just replaced", () => {
     }
   });
 
+  describe("of a machine that may read", () => {
+    const hourMs = 60 * 60 * 1000;
+    const granted = async (scope: string) => {
+      const form = { client_id: agentClientId, scope };
+      const { json } = await post(site, "/oauth2/device_authorization", form);
+      const page = await decideDevice(site, demo, json?.user_code);
+      assert.equal(page.status, 200);
+      return (await pollDevice(site, json?.device_code)).json;
+    };
+
+    for (const scope of ["snapshots:read", "restores:read", "snapshots:write snapshots:read"])
+      test(`ends an hour after its approval, however often it was used (${scope})`, async () => {
+        let tokens = await granted(`${scope} account:read`);
+        for (const part of [0.5, 0.49]) {
+          service.clock.advance(part * hourMs);
+          const next = await refresh(site, agentClientId, tokens?.refresh_token);
+          assert.equal(next.status, 200);
+          tokens = next.json;
+        }
+        assert.equal((await askWho(site, tokens?.access_token)).status, 200);
+        service.clock.advance(0.01 * hourMs);
+        assert.equal((await askWho(site, tokens?.access_token)).status, 401);
+        assert.equal((await refresh(site, agentClientId, tokens?.refresh_token)).json?.error, "invalid_grant");
+      });
+
+    test("and of one that may only write does not", async () => {
+      const tokens = await granted("snapshots:write");
+      service.clock.advance(89 * 24 * hourMs);
+      assert.equal((await refresh(site, agentClientId, tokens?.refresh_token)).status, 200);
+    });
+  });
+
   test("does not make its successor live longer", async () => {
     const dayMs = 24 * 60 * 60 * 1000;
     const first = await grant();

@@ -23,6 +23,7 @@ export const pageTexts = {
   placeOfDevice: { en: "The request came from the address", tr: "İsteğin geldiği adres" },
   placeOfReturn: { en: "Afterwards you return to", tr: "Ardından döneceğiniz yer" },
   wants: { en: "It wants to:", tr: "Şunları yapmak istiyor:" },
+  readingEnds: { en: "This ends after an hour.", tr: "Bu izin bir saat sonra sona erer." },
   onlyIfYou: { en: "Allow this only if you started it yourself.", tr: "Yalnızca bu işlemi siz başlattıysanız izin verin." },
   beyondRole: { en: "Not granted, because your role does not allow it:", tr: "Rolünüz yetmediği için izin verilmeyecekler:" },
   nothingToAllow: { en: "Your role allows none of the requested rights. An owner or manager of the account can allow it.", tr: "Rolünüz, istenen yetkilerin hiçbirine izin vermiyor. Hesabın bir sahibi ya da yöneticisi izin verebilir." },
@@ -122,7 +123,7 @@ export type TextKey = keyof typeof pageTexts;
 // biome-ignore format: one scope, one line
 export const scopeTexts: Readonly<Record<OauthScope, Both>> = {
   "snapshots:read": { en: "See backups, vaults and sources, and read the files in them", tr: "Yedekleri, kasaları ve kaynakları görmek, içlerindeki dosyaları okumak" },
-  "snapshots:write": { en: "Make and delete backups", tr: "Yedek almak ve silmek" },
+  "snapshots:write": { en: "Make backups", tr: "Yedek almak" },
   "restores:read": { en: "See restores and download their files", tr: "Geri yüklemeleri görmek ve dosyalarını indirmek" },
   "restores:write": { en: "Start and cancel restores", tr: "Geri yükleme başlatmak ve iptal etmek" },
   "restores:agent": { en: "Write restored files onto machines that run the agent", tr: "Geri yüklenen dosyaları ajanın çalıştığı makinelere yazmak" },

@@ -23,6 +23,8 @@ export const lifetimes = {
   staff: { idleMs: 60 * minuteMs, absoluteMs: 12 * 60 * minuteMs },
   /** An office machine may be off for a season. */
   agent: { idleMs: 90 * dayMs, absoluteMs: null },
+  /** What a machine may read with was approved for an hour, however often it is used. */
+  reading: { idleMs: 60 * minuteMs, absoluteMs: 60 * minuteMs },
   /** Client credentials have no refresh token: the session ends with its one access token. */
   machine: { idleMs: 15 * minuteMs, absoluteMs: 15 * minuteMs },
 } as const;

@@ -1,6 +1,6 @@
 /**
  * Memory of the service while many uploads run at the same time: the same bytes by few clients, by 200, and in fewer uploads that are
- * five times as large; then 200 clients for some minutes. Connections take memory of their own, in TLS and Node: a service that refuses every upload
+ * five times as large; then 200 clients for some minutes; then 200 clients that send no body before the service asks for it. Connections take memory of their own, in TLS and Node: a service that refuses every upload
  * shows how much.
  */
 
@@ -20,10 +20,11 @@ const uploads = 200;
 const mostClients = 200;
 /** All have the same bytes. */
 const loads = [
-  { clients: 2, times: 1 },
-  { clients: 20, times: 1 },
-  { clients: 20, times: 5 },
-  { clients: mostClients, times: 1 },
+  { clients: 2, times: 1, waits: false },
+  { clients: 20, times: 1, waits: false },
+  { clients: 20, times: 5, waits: false },
+  { clients: mostClients, times: 1, waits: false },
+  { clients: mostClients, times: 1, waits: true },
 ] as const;
 /** Of an invoice as XML. */
 const fileBytes = 10_000;
@@ -90,9 +91,14 @@ function* numbered(bodies: Iterable<Body>): Generator<readonly [number: number, 
   for (const body of bodies) yield [number++, body];
 }
 
-const request = (number: number, file: Body, authorization: { readonly authorization: string }): Transfer => ({
-  ...{ method: "POST", path: `/v1/snapshots?source=s${number}`, file },
-  headers: { ...authorization, "content-type": "application/x-tar" },
+interface Sender {
+  readonly headers: { readonly authorization: string };
+  readonly waitsForContinue: boolean;
+}
+
+const request = (number: number, file: Body, { headers, waitsForContinue }: Sender): Transfer => ({
+  ...{ method: "POST", path: `/v1/snapshots?source=s${number}`, file, waitsForContinue },
+  headers: { ...headers, "content-type": "application/x-tar" },
 });
 
 function writeBodies({ folder }: MeasuredSetup, seed: number, count: number, files: number): Body[] {
@@ -105,7 +111,8 @@ function writeBodies({ folder }: MeasuredSetup, seed: number, count: number, fil
 /** MiB that 200 connections take more than two, in a service that refuses each of their uploads. */
 async function connectionGrowth(setup: MeasuredSetup, bodies: readonly Body[]): Promise<number> {
   const refused: Send = async (transfers, number, file) => {
-    await transfers.send(request(number, file, { authorization: "Bearer unknown" })).catch(() => null);
+    const sender = { headers: { authorization: "Bearer unknown" }, waitsForContinue: false };
+    await transfers.send(request(number, file, sender)).catch(() => null);
   };
   const peakOf = async (clients: number) => {
     const send = () => sendAll(setup, clients, bodies, refused);
@@ -117,7 +124,7 @@ async function connectionGrowth(setup: MeasuredSetup, bodies: readonly Body[]): 
 
 /** Whether memory stays flat: from 2 clients to 20 and to 200, with larger uploads, and while 200 clients go on; and what connections alone take. */
 function flatness(
-  [two = 0, twenty = 0, large = 0, most = 0]: readonly number[],
+  [two = 0, twenty = 0, large = 0, most = 0, mostWaiting = 0]: readonly number[],
   quarters: readonly number[],
   connections: number,
 ): string {
@@ -131,6 +138,7 @@ function flatness(
     ratio(twenty, two, "20 clients in place of 2 take"),
     ratio(large, twenty, "20 clients with uploads five times as large take"),
     ratio(most, two, "200 clients in place of 2 take"),
+    ratio(mostWaiting, two, "200 clients that wait for 100 Continue, in place of 2, take"),
     `${ratio(last, second, "while 200 clients go on, the last quarter of the time takes, beside the second,")} MiB: ${means}.`,
     `Connections alone: ${connections} MiB more for 200 than for 2, when every upload is refused.`,
   ].join("\n");
@@ -156,9 +164,9 @@ async function quartersOf(setup: MeasuredSetup, bodies: readonly Body[], send: S
 }
 
 /** Repeats what is refused for now. `onRefused` is told of each. */
-function patientSend(authorization: { readonly authorization: string }, onRefused: () => void): Send {
+function patientSend(sender: Sender, onRefused: () => void): Send {
   return async (transfers, number, file) => {
-    while (!(await isTaken(transfers, request(number % uploads, file, authorization)))) {
+    while (!(await isTaken(transfers, request(number % uploads, file, sender)))) {
       onRefused();
       await delay(retryMs);
     }
@@ -171,26 +179,28 @@ export const parallelUploads: Part = {
     const rows: string[] = [];
     const peaks: number[] = [];
     let quarters: readonly number[] = [];
-    for (const { clients, times } of loads) {
+    for (const { clients, times, waits } of loads) {
       const setup = await startSetup({ cleanups });
       const files = filesPerUpload[scale] * times;
       const bodies = writeBodies(setup, seed, uploads / times, files);
       const bytes = bodies.reduce((sum, body) => sum + body.bytes, 0);
       let refused = 0;
-      const send = patientSend(await setup.authorization(), () => refused++);
+      const sender = { headers: await setup.authorization(), waitsForContinue: waits };
+      const send = patientSend(sender, () => refused++);
       const memory = watchMemory(setup.program);
       const { cost } = await costOf(setup.program, setup.postmaster, () => sendAll(setup, clients, bodies, send));
       const parts = await memory();
       peaks.push(cost.peakMib);
+      const who = waits ? `${clients} clients that wait` : `${clients} clients`;
       const amount = `${bodies.length} × ${files} files`;
       log(
-        `${clients} clients, ${amount}: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
+        `${who}, ${amount}: ${cost.seconds.toFixed(1)} s, ${refused} refused for now, peak ${cost.peakMib} MiB (${parts})`,
       );
       const speed = (bytes / 1e6 / cost.seconds).toFixed(1);
       rows.push(
-        `| ${clients} | ${amount} | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
+        `| ${waits ? `${clients}, waiting` : clients} | ${amount} | ${speed} | ${cost.seconds.toFixed(1)} | ${refused} | ${cost.peakMib} | ${parts} |`,
       );
-      if (clients === mostClients) quarters = await quartersOf(setup, bodies, send, secondsAtMost[scale]);
+      if (clients === mostClients && !waits) quarters = await quartersOf(setup, bodies, send, secondsAtMost[scale]);
       for (const body of bodies) await rm(body.path);
     }
     const setup = await startSetup({ cleanups });

@@ -20,6 +20,8 @@ export interface Transfer {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body. */
   readonly file?: { readonly path: string; readonly bytes: number };
+  /** Whether the body is sent only when the server asks for it (`Expect: 100-continue`), as curl and the agent do. Only over HTTP/1.1. */
+  readonly waitsForContinue?: boolean;
 }
 
 export interface TransferAnswer {
@@ -44,12 +46,23 @@ export async function openTransfers(protocol: Protocol, url: string, ca: string)
   return { send: (transfer) => sendHttp2(session, transfer), close: () => session.close() };
 }
 
-async function sendHttp1(url: string, agent: https.Agent, { method, path, headers, file }: Transfer) {
+async function sendHttp1(url: string, agent: https.Agent, transfer: Transfer) {
+  const { method, path, headers, file, waitsForContinue } = transfer;
   const length = file === undefined ? {} : { "content-length": file.bytes };
-  const request = https.request(`${url}${path}`, { method, agent, headers: { ...headers, ...length } });
+  const expect = waitsForContinue === true ? { expect: "100-continue" } : {};
+  const request = https.request(`${url}${path}`, { method, agent, headers: { ...headers, ...length, ...expect } });
   const answered = once(request, "response") as Promise<[IncomingMessage]>;
   // A failure of the connection reaches the body first.
   answered.catch(() => undefined);
+  if (waitsForContinue === true) {
+    const early = await Promise.race([answered, once(request, "continue").then(() => null)]);
+    if (early !== null) {
+      const [response] = early;
+      const content = await contentOf(response);
+      request.destroy();
+      return { status: response.statusCode ?? 0, ...content };
+    }
+  }
   const sent =
     file === undefined ? request.end() : pipeline(createReadStream(file.path, { highWaterMark: readBytes }), request);
   // A refusal comes before the end of the body. It must be read: the pipeline waits for it.

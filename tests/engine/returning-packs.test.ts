@@ -5,8 +5,11 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { Catalog, FrameRow, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { emptyBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
+import { startSession } from "../../packages/engine/src/format/session-header.ts";
 import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -363,3 +366,25 @@ function overtaken(env: TestEnvironment, happens: () => Promise<unknown>): TestE
   });
   return { ...env, vault: { ...env.vault, store } };
 }
+
+test("what an interrupted upload left is no finding of scrub; a pack of a session that the catalog did not issue is", async () => {
+  const env = await openTestEnvironment(new MemoryStore());
+  const { vault } = env;
+  const target = new LocalTarget({ access: vault, upload: "first", owner: "a", authority: vault.authority });
+  const start = await target.begin(null);
+  const put = async (nonce: number) => {
+    const { header } = startSession(env.ctx, vault.keys, env.writer, { ...start, nonce });
+    const pack = new PackBuilder("data", Buffer.alloc(16, nonce % 251), header);
+    await vault.store.put(vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(env.writer)]));
+    return pack.name;
+  };
+  const found = async () => (await scrubAndMark(env)).findings.map(({ pack, kind }) => [pack, kind]);
+  const orphan = await put(start.nonce);
+  assert.deepEqual(await found(), [], "the upload is running");
+  await target.abandon();
+  assert.deepEqual(await found(), [], "the upload has ended");
+  const foreign = await put(start.nonce + 1);
+  assert.deepEqual(await found(), [[foreign, "unknown"]]);
+  const { orphanPacks, unknownPacks } = await prune(vault);
+  assert.deepEqual([orphanPacks, unknownPacks.map(({ name }) => name)], [[orphan], [vault.names.pack(foreign)]]);
+});

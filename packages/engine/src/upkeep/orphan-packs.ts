@@ -51,8 +51,11 @@ export async function deleteOrphanPacks(vault: Vault): Promise<OrphanPackReport>
 }
 
 /** Whether the catalog itself has issued this session: the same number with the same nonce. */
-export async function isIssuedSession(vault: Vault, { session, nonce }: SessionHeader): Promise<boolean> {
-  return (await vault.catalog.issuedNonce(session)) === nonce;
+export async function isIssuedSession(
+  { catalog }: Pick<Vault, "catalog">,
+  { session, nonce }: SessionHeader,
+): Promise<boolean> {
+  return (await catalog.issuedNonce(session)) === nonce;
 }
 
 /** Whether the upload of this session is still running. */

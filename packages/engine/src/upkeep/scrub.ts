@@ -26,9 +26,11 @@ import type { VaultNames } from "../format/object-names.ts";
 import { lastPart } from "../format/object-names.ts";
 import type { VaultIdentity } from "../format/pack.ts";
 import { readPackTable } from "../format/pack.ts";
+import type { SessionHeader } from "../format/session-header.ts";
 import { isKeyObject } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { isObjectStoreError } from "../object-store.ts";
+import { isIssuedSession } from "./orphan-packs.ts";
 
 /** Packs that are damaged outside the frames of the catalog. Nothing is lost yet, and `rewritePacks` makes them whole. */
 export function packsToRewrite(findings: readonly PackFinding[]): string[] {
@@ -180,8 +182,8 @@ async function checkPack(
   const [row = null] = await options.catalog.packs([pack]);
   if (row === null || row.state === "deleting") {
     if (rows !== null || bytes === null) return null;
-    const { running } = await options.catalog.sessions();
-    if (found?.reason === null && running.includes(found.session)) return null;
+    // An upload that goes on, or an orphan of one that was interrupted: prune deletes it.
+    if (found !== null && "header" in found && (await isIssuedSession(options, found.header))) return null;
     return { pack, kind: "unknown", reason: found?.reason ?? "the catalog does not have this pack", frames: [] };
   }
   if (bytes === null) return { pack, kind: "missing", reason: "the pack is not in the store", frames };
@@ -189,20 +191,20 @@ async function checkPack(
   return reason === null ? null : { pack, kind: "damaged", reason, frames };
 }
 
-/** Checks a pack against its own header and footer. Returns what is wrong, or null, and the session in its header. */
+/** Checks a pack against its own header and footer. Returns what is wrong, or its header. */
 async function checkPackTable(
   options: ScrubOptions,
   pack: string,
   bytes: Uint8Array,
-): Promise<{ readonly reason: string | null; readonly session: number }> {
+): Promise<{ readonly reason: string } | { readonly reason: null; readonly header: SessionHeader }> {
   try {
     const read = async (at: number, length: number) => bytes.subarray(at, at + length);
     const { frames, header } = await readPackTable(pack, bytes.length, read, options.identity);
     const changed = frames.find((frame) => !matchesFrameId(bytes, frame));
-    return { reason: changed === undefined ? null : `frame ${changed.frame} changed`, session: header.session };
+    return changed === undefined ? { reason: null, header } : { reason: `frame ${changed.frame} changed` };
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    return { reason: error.message, session: 0 };
+    return { reason: error.message };
   }
 }
 

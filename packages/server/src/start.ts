@@ -18,7 +18,7 @@ import { openPools, type Pools } from "./kernel/database/pool.ts";
 import type { DatabaseTarget } from "./kernel/database/target.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
-import { countBuffersAsHeap, keepRequestsYoung } from "./kernel/heap.ts";
+import { countBuffersAsHeap, keepBufferPoolsSmall, keepRequestsYoung } from "./kernel/heap.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { countJobs, Worker } from "./kernel/jobs/index.ts";
@@ -90,6 +90,7 @@ export interface Running {
 export async function start(options: StartOptions): Promise<Running> {
   keepRequestsYoung();
   countBuffersAsHeap();
+  keepBufferPoolsSmall();
   const stack = new AsyncDisposableStack();
   const lost = Promise.withResolvers<Error>();
   try {

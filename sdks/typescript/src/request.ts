@@ -157,10 +157,11 @@ async function attempt(options: SenderOptions, request: RawRequest, token: strin
 
 function fetchOptions(options: SenderOptions, request: RawRequest, token: string | undefined): RequestInit {
   const { body, contentType, idempotencyKey, onProgress } = request;
-  const headers = new Headers({ accept: "application/json, */*;q=0.5", ...options.headers, ...request.headers });
-  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  if (contentType !== undefined) headers.set("content-type", contentType);
-  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  // No `Headers`: making them loads all of Node's `fetch`, a tenth of a second for a program that brings its own.
+  const headers = lowerCase({ accept: "application/json, */*;q=0.5" }, options.headers, request.headers ?? {});
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+  if (contentType !== undefined) headers["content-type"] = contentType;
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   const sent = body === undefined ? undefined : outgoing(body, onProgress);
   return {
     method: request.method,
@@ -171,6 +172,13 @@ function fetchOptions(options: SenderOptions, request: RawRequest, token: string
     ...(sent !== undefined && { body: sent }),
     ...(sent instanceof ReadableStream && { duplex: "half" }),
   };
+}
+
+/** Joins headers. Names differ by case only by accident: the last one counts. */
+function lowerCase(...parts: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  return Object.fromEntries(
+    parts.flatMap((part) => Object.entries(part)).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 /** The error of an answer. Its body is read, so that the connection can be used again. */

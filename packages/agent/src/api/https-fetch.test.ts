@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import { httpsFetch } from "./https-fetch.ts";
 
 const expect = "100-continue";
@@ -72,4 +74,27 @@ test("without the question a body is sent at once", async (t) => {
     {},
   );
   assert.equal(await (await answer).text(), "stored");
+});
+
+test("a call of the API does not load Node's own `fetch`, a fifth of the time of a short command", async (t) => {
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json").setHeader("set-cookie", ["a=1", "b=2"]).end('{"name":"ev"}');
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const script = `
+    const { httpsFetch } = await import(${JSON.stringify(import.meta.resolve("./https-fetch.ts"))});
+    const { createClient } = await import(${JSON.stringify(import.meta.resolve("@emanet/client/source"))});
+    const { fetch, close } = httpsFetch({ ca: null, userAgent: "test" });
+    const client = createClient({ baseUrl: process.argv[1], platform: { fetch } });
+    const { headers, response, status } = await client.request({ method: "GET", path: "/", headers: { "X-Test": "1" } });
+    const { name } = await response.json();
+    close();
+    const loaded = process.moduleLoadList.filter((each) => each.includes("undici"));
+    console.log(JSON.stringify([status, name, headers.get("Set-Cookie"), headers.has("etag"), loaded]));
+  `;
+  const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", script];
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, url]);
+  assert.deepEqual(JSON.parse(stdout), [200, "ev", "a=1, b=2", false, []]);
 });

@@ -6,14 +6,16 @@
  * HTTP/1.1: one connection carries one pack at a time, which is faster than HTTP/2 in Node (docs/decisions/0602).
  */
 
-import http from "node:http";
+import type http from "node:http";
 import https from "node:https";
-import { createSecureContext, rootCertificates } from "node:tls";
+import { createSecureContext, rootCertificates, type TLSSocket } from "node:tls";
 import type { Throttle } from "./throttle.ts";
 
 export interface HttpsFetchOptions {
   /** PEM of one more authority. */
   readonly ca: string | null;
+  /** The others; those of Node if absent. */
+  readonly authorities?: readonly string[] | undefined;
   readonly userAgent: string;
   readonly throttle?: Throttle | null;
 }
@@ -40,33 +42,50 @@ const continueMs = 30_000;
 /** An answer is at most a pack; a longer one is not from the service. */
 const maxAnswerBytes = 80 * 1024 * 1024;
 
-export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions): HttpsFetch {
+export function httpsFetch({
+  ca,
+  authorities = rootCertificates,
+  userAgent,
+  throttle = null,
+}: HttpsFetchOptions): HttpsFetch {
   const options = { keepAlive: true, maxSockets: maxConnections, scheduling: "lifo" } as const;
   // Given as a list, the certificates would be parsed for every connection, and be a part of its name in the pool.
-  const secureContext = ca === null ? undefined : createSecureContext({ ca: [...rootCertificates, ca] });
-  const secure = new https.Agent({ ...options, ...(secureContext && { secureContext }) });
-  const plain = new http.Agent(options);
+  const trusting = (all: readonly string[]) =>
+    new https.Agent({ ...options, secureContext: createSecureContext({ ca: [...all] }) });
+  // Who names an authority has a service that it signed. Parsing all others takes as long as a call.
+  let secure = ca === null ? new https.Agent(options) : trusting([ca]);
+  let isTrusted = ca === null;
+  // Imported, `node:http` would load Node's `fetch`, a fifth of what a short command takes: an import reads every export, and one is `WebSocket`.
+  const plainHttp = process.getBuiltinModule("node:http");
+  const plain = new plainHttp.Agent(options);
   let serviceTime: number | null = null;
   const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    const headers: Record<string, string> = { "user-agent": userAgent };
-    new Headers(init.headers).forEach((value, name) => {
-      headers[name] = value;
-    });
+    const url = new URL(typeof input === "string" || input instanceof URL ? input : input.url);
+    const headers: Record<string, string> = { "user-agent": userAgent, ...headersToSend(init.headers ?? {}) };
     const body = bodyOf(init.body);
     if (body instanceof Buffer) headers["content-length"] = String(body.length);
     else if (body !== null && headers["content-length"] === undefined)
       throw new TypeError("a stream needs its length: the service asks for it");
     const isPlain = url.protocol === "http:";
-    const request = (isPlain ? http : https).request(url, {
-      method: init.method ?? "GET",
-      headers,
-      agent: isPlain ? plain : secure,
-      ...(init.signal && { signal: init.signal }),
-    });
-    const answered = answerOf(request);
-    // A refusal may come before the body is sent. The answer decides then.
-    answered.catch(() => undefined);
+    const begin = () => {
+      const { method = "GET", signal } = init;
+      const agent = isPlain ? plain : secure;
+      const request = (isPlain ? plainHttp : https).request(url, { method, headers, agent, ...(signal && { signal }) });
+      const answered = answerOf(request);
+      // A refusal may come before the body is sent. The answer decides then.
+      answered.catch(() => undefined);
+      return { request, answered };
+    };
+    let { request, answered } = begin();
+    if (ca !== null && !isPlain && !isTrusted) {
+      const error = await Promise.race([handshakeOf(request), answered.then(() => null, codeOf)]);
+      if (error === null) isTrusted = true;
+      else if (untrusted.has(error)) {
+        if (!isTrusted) secure = trusting([...authorities, ca]);
+        isTrusted = true;
+        ({ request, answered } = begin());
+      } else await answered;
+    }
     const isAsked = headers.expect === undefined || (await untilAsked(request));
     const isWhole = isAsked && (await write(request, body, throttle));
     const { response, bytes } = await answered;
@@ -76,7 +95,7 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
     if (!Number.isNaN(date)) serviceTime = date;
     const status = response.statusCode ?? 0;
     const hasBody = ![204, 205, 304].includes(status);
-    return readAnswer(hasBody ? bytes : null, { status, headers: headersOf(response) });
+    return new Answer(status, response.headers, hasBody ? bytes : null) as Pick<Response, keyof Answer> as Response;
   };
   return {
     fetch: send,
@@ -86,6 +105,27 @@ export function httpsFetch({ ca, userAgent, throttle = null }: HttpsFetchOptions
       plain.destroy();
     },
   };
+}
+
+/** What OpenSSL says of a certificate when no authority that it knows has signed it. */
+const untrusted: ReadonlySet<string> = new Set([
+  ...["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN"],
+]);
+
+/** Resolves when the connection of a request is ready, and never if that fails. */
+function handshakeOf(request: http.ClientRequest): Promise<null> {
+  return new Promise((resolve) => {
+    request.once("socket", (socket) => {
+      const { secureConnecting = true } = socket as TLSSocket & { readonly secureConnecting?: boolean };
+      if (secureConnecting) socket.once("secureConnect", () => resolve(null));
+      else resolve(null);
+    });
+  });
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
 }
 
 type Body = Buffer | ReadableStream<Uint8Array> | null;
@@ -198,25 +238,58 @@ class AnswerBody {
   }
 }
 
-/** An answer that was read already. `Response` itself would copy its bytes several times. */
-function readAnswer(bytes: Buffer<ArrayBuffer> | null, init: ResponseInit): Response {
-  let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
-  const text = async () => (bytes ?? Buffer.alloc(0)).toString("utf8");
-  return Object.defineProperties(new Response(null, init), {
-    body: {
-      get: () => {
-        if (bytes !== null) stream ??= new Response(bytes).body;
-        return stream;
-      },
-    },
-    arrayBuffer: { value: async () => bytes?.buffer ?? new ArrayBuffer(0) },
-    text: { value: text },
-    json: { value: async () => JSON.parse(await text()) },
-  });
+function headersToSend(given: NonNullable<RequestInit["headers"]>): Record<string, string> {
+  const pairs = Symbol.iterator in given ? [...given] : Object.entries(given);
+  return Object.fromEntries(pairs.map(([name = "", value = ""]) => [name.toLowerCase(), value]));
 }
 
-function headersOf({ rawHeaders }: http.IncomingMessage): Headers {
-  const headers = new Headers();
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.append(rawHeaders[i] ?? "", rawHeaders[i + 1] ?? "");
-  return headers;
+/** An answer that was read already: what the client of the API uses of a `Response`, which would copy its bytes several times. */
+class Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly #bytes: Buffer<ArrayBuffer> | null;
+  #stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
+
+  constructor(status: number, headers: http.IncomingHttpHeaders, bytes: Buffer<ArrayBuffer> | null) {
+    this.status = status;
+    this.headers = new AnswerHeaders(headers) as Pick<Headers, keyof AnswerHeaders> as Headers;
+    this.#bytes = bytes;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    if (this.#bytes !== null) this.#stream ??= ReadableStream.from([this.#bytes]);
+    return this.#stream;
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#bytes?.buffer ?? new ArrayBuffer(0);
+  }
+
+  async text(): Promise<string> {
+    return this.#bytes?.toString("utf8") ?? "";
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+}
+
+class AnswerHeaders {
+  readonly #values: ReadonlyMap<string, string>;
+
+  constructor(headers: http.IncomingHttpHeaders) {
+    this.#values = new Map(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]));
+  }
+
+  get(name: string): string | null {
+    return this.#values.get(name.toLowerCase()) ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name.toLowerCase());
+  }
 }

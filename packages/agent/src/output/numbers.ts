@@ -17,10 +17,11 @@ export function bytesText(bytes: number, language: Language): string {
 }
 
 export function numberText(value: number, language: Language, digits = 0): string {
-  return value.toLocaleString(language === "tr" ? "tr-TR" : "en-US", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
+  const [group, point] = language === "tr" ? [".", ","] : [",", "."];
+  // Not by `toLocaleString`: loading its data takes as long as a call to the service.
+  const [whole = "", fraction] = value.toFixed(digits).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);
+  return fraction === undefined ? grouped : `${grouped}${point}${fraction}`;
 }
 
 /** `4 s`, `3 min 5 s`, `2 h 10 min`; in Turkish `4 sn`, `3 dk 5 sn`, `2 sa 10 dk`. */

@@ -58,11 +58,16 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Servers that end with this process. A race starts more of them than a process may have listeners for its end. */
+const children = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 /** Starts a server and waits until it says its port, the first group of `ready`. */
 export async function startServer({ program, args, env }: Command, ready: RegExp): Promise<RunningServer> {
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-  const kill = () => void child.kill("SIGKILL");
-  process.once("exit", kill);
+  children.add(child);
   let printed = "";
   const port = await new Promise<number>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])
@@ -78,8 +83,8 @@ export async function startServer({ program, args, env }: Command, ready: RegExp
     pid: child.pid ?? 0,
     port,
     close: async () => {
-      process.off("exit", kill);
       await ended(child);
+      children.delete(child);
     },
   };
 }

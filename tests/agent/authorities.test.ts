@@ -36,7 +36,12 @@ async function callsTo(t: TestContext, signer: typeof named) {
     await whileDown();
     await once(server.listen(port, "127.0.0.1"), "listening");
   };
-  return { call, restart, connections: () => connections };
+  /** Another certificate for the same address, as behind a proxy that looks into TLS. */
+  const signedBy = async (another: typeof named) => {
+    server.setSecureContext(await issueLeaf(another, ["127.0.0.1"], now, systemRandom));
+    server.closeAllConnections();
+  };
+  return { call, restart, signedBy, connections: () => connections };
 }
 
 test("a service is trusted whose certificate the named authority has signed", async (t) => {
@@ -55,6 +60,16 @@ test("a service that is away at the first call is trusted by the same rules late
   const { call, restart } = await callsTo(t, known);
   await restart(() => assert.rejects(call("a"), { code: "ECONNREFUSED" }));
   assert.equal(await call("b"), "b");
+});
+
+test("the named authority is still trusted after a service of another known one", async (t) => {
+  const { call, restart, signedBy } = await callsTo(t, known);
+  assert.equal(await call("a"), "a");
+  await signedBy(named ?? assert.fail("no authority"));
+  await restart(async () => undefined);
+  // The connection from before may not have been noticed as closed.
+  await call("b").catch((error: NodeJS.ErrnoException) => assert.match(error.code ?? "", /^(?:ECONNRESET|EPIPE)$/));
+  assert.equal(await call("c"), "c");
 });
 
 test("nobody else is, however often it is tried", async (t) => {
